@@ -1,0 +1,43 @@
+"""Job, schedule and sensor. Both are off until somebody switches them on."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from assets.resources import WorkspaceResource
+from pipeline.plan import scan_digest
+from syntropy.config import ScheduleConfig
+
+build_job = dg.define_asset_job(
+    "build",
+    selection=dg.AssetSelection.all(),
+    executor_def=dg.in_process_executor,
+    description="Build and publish everything that changed.",
+)
+
+
+def make_schedule(config: ScheduleConfig) -> dg.ScheduleDefinition:
+    """The rebuild at `schedule.cron`."""
+    return dg.ScheduleDefinition(
+        name="rebuild", job=build_job, cron_schedule=config.cron, default_status=dg.DefaultScheduleStatus.STOPPED
+    )
+
+
+def make_sensor(config: ScheduleConfig) -> dg.SensorDefinition:
+    """A run for each change of the sources' content, and none without."""
+
+    @dg.sensor(
+        name="source_changes",
+        job=build_job,
+        minimum_interval_seconds=config.sensor_seconds,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+    )
+    def source_changes(
+        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    ) -> dg.SensorResult | dg.SkipReason:
+        digest = scan_digest(workspace.steps().connector.scan())
+        if digest == context.cursor:
+            return dg.SkipReason("the sources are as they were")
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=digest)], cursor=digest)
+
+    return source_changes

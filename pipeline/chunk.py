@@ -1,0 +1,329 @@
+"""Documents to chunks (read and cited) and windows (what one vector covers).
+
+A chunk follows h1-h3 sections, aims at `target_tokens`, and keeps fences, tables and list items whole
+where they fit. The model reads 256 word pieces and drops the rest in silence, so a chunk is embedded
+as overlapping windows that together hold every token of it: nothing is truncated, by construction.
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from tokenizers import Tokenizer
+
+from pipeline.markdown import Outline, Unit
+from pipeline.tokens import Piece, TokenCounter, spans_of_line
+from syntropy.analysis import identifier_text
+from syntropy.config import ChunkConfig, EmbedConfig
+
+SECTION_LEVEL = 3
+"""Headings up to this level begin a chunk (nocaap: h1-h3)."""
+
+PREFIX_TOKENS = 48
+"""Most tokens that title and headings may take in front of each window; less where the model's
+window leaves less beside `window_tokens`."""
+
+_WHOLE_FILES = ("readme.", "index.")
+
+
+class ChunkInput(NamedTuple):
+    """What chunking needs to know of a document."""
+
+    uid: str
+    path: str
+    title: str
+    tags: str
+    text: str
+    outline: Outline
+
+
+class _Block(NamedTuple):
+    """A unit with its pieces; `heading` is its level where it is one."""
+
+    pieces: list[Piece]
+    tokens: int
+    fence: str
+    heading: int
+
+
+class _Part(NamedTuple):
+    """Pieces that become one chunk; `fence` if its beginning lies inside of one."""
+
+    pieces: list[Piece]
+    fence: str
+
+
+def chunk_document(
+    document: ChunkInput, counter: TokenCounter, chunk: ChunkConfig, embed: EmbedConfig, prefix_tokens: int
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Rows of `chunks` and `windows` (stage form) of one document.
+
+    An empty body gives no rows. Spans are offsets in `document.text`; together they cover all of the
+    body but white space between chunks.
+    """
+    shape, text = document.outline, document.text
+    blocks = _blocks(document, counter, embed.window_tokens // 2)
+    total = sum(block.tokens for block in blocks)
+    name = document.path.rpartition("/")[2].lower()
+    if name.startswith(_WHOLE_FILES) and total <= chunk.whole_file_tokens:
+        parts = [_Part([p for block in blocks for p in block.pieces], "")]
+    else:
+        parts = [part for section in _sections(blocks, chunk) for part in _parts(section, chunk)]
+    chunk_rows: list[tuple[Any, ...]] = []
+    window_rows: list[tuple[Any, ...]] = []
+    paths = _HeadingPaths(shape)
+    for part in parts:
+        pieces = _trimmed(part.pieces, text)
+        if not pieces:
+            continue
+        start, end = pieces[0].start, pieces[-1].end
+        while end > start and text[end - 1] == "\n":
+            end -= 1
+        line_start, line_end = paths.line_of(start) + 1, paths.line_of(end - 1) + 1
+        headings = " > ".join(paths.at(line_start - 1))
+        body = text[start:end]
+        ordinal = len(chunk_rows)
+        chunk_rows.append(
+            (
+                document.uid,
+                ordinal,
+                document.title,
+                headings,
+                document.path,
+                document.tags,
+                body,
+                identifier_text(body),
+                line_start,
+                line_end,
+                start,
+                end,
+                sum(p.tokens for p in pieces),
+                part.fence,
+            )
+        )
+        prefix = window_prefix(counter.tokenizer, document.title, headings, prefix_tokens)
+        for number, (a, b) in enumerate(_windows(pieces, end, embed)):
+            embedded = embedded_text(prefix, text[a:b])
+            window_rows.append((document.uid, ordinal, number, a, b, hashlib.sha256(embedded.encode()).hexdigest()))
+    return chunk_rows, window_rows
+
+
+def prefix_budget(embed: EmbedConfig, model_tokens: int) -> int:
+    """Tokens a window's prefix may take in a model that reads `model_tokens`, special ones included."""
+    return min(PREFIX_TOKENS, model_tokens - 2 - embed.window_tokens)
+
+
+@lru_cache(maxsize=4096)
+def window_prefix(tokenizer: Tokenizer, title: str, headings: str, budget: int) -> str:
+    """Title and heading path as the model reads them in front of a window, at most `budget` tokens."""
+    names = [title, *[h for h in headings.split(" > ") if h]]
+    prefix = " > ".join(dict.fromkeys(n for n in names if n))
+    encoding = tokenizer.encode(prefix, add_special_tokens=False)
+    if len(encoding) <= budget:
+        return prefix
+    cut = encoding.offsets[budget][0] if budget > 0 else 0
+    return prefix[:cut].rpartition(" ")[0].rstrip(" >")
+
+
+def embedded_text(prefix: str, text: str) -> str:
+    """The text of one vector: prefix, line feed, window."""
+    return f"{prefix}\n{text}" if prefix else text
+
+
+def _blocks(document: ChunkInput, counter: TokenCounter, largest: int) -> list[_Block]:
+    shape, text = document.outline, document.text
+    levels = {h.line: h.level for h in shape.headings}
+    spans: list[tuple[int, int]] = []
+    counts: list[int] = []
+    units: list[Unit] = []
+    for unit in shape.units:
+        before = len(spans)
+        for line in range(unit.start, unit.end):
+            spans.extend(spans_of_line(text, shape.lines[line], shape.lines[line + 1]))
+        counts.append(len(spans) - before)
+        units.append(unit)
+    pieces = counter.pieces(text, spans, largest)
+    blocks = []
+    cursor = 0
+    ends = _span_ends(spans, counts)
+    for unit, end in zip(units, ends, strict=True):
+        own = []
+        while cursor < len(pieces) and pieces[cursor].start < end:
+            own.append(pieces[cursor])
+            cursor += 1
+        blocks.append(_Block(own, sum(p.tokens for p in own), unit.fence, levels.get(unit.start, 0)))
+    return blocks
+
+
+def _span_ends(spans: list[tuple[int, int]], counts: list[int]) -> list[int]:
+    """Offset behind each unit's last span."""
+    ends, position = [], 0
+    for count in counts:
+        position += count
+        ends.append(spans[position - 1][1] if position else 0)
+    return ends
+
+
+def _sections(blocks: list[_Block], chunk: ChunkConfig) -> list[list[_Block]]:
+    """Blocks between h1-h3 headings; a section that is too small joins its neighbour."""
+    sections: list[list[_Block]] = []
+    for block in blocks:
+        if not sections or 0 < block.heading <= SECTION_LEVEL:
+            sections.append([])
+        sections[-1].append(block)
+    merged: list[list[_Block]] = []
+    for section in sections:
+        if merged and _joins(merged[-1], section, chunk):
+            merged[-1] = merged[-1] + section
+        else:
+            merged.append(section)
+    return merged
+
+
+def _joins(before: list[_Block], after: list[_Block], chunk: ChunkConfig) -> bool:
+    """A small section takes in its child or sibling; a small last one joins what stands before it."""
+    small, size = _tokens(before), _tokens(after)
+    if small + size > chunk.target_tokens:
+        return False
+    level = before[0].heading or 1
+    return (small < chunk.min_tokens and after[0].heading >= level) or size == 0
+
+
+def _tokens(blocks: Sequence[_Block]) -> int:
+    return sum(block.tokens for block in blocks)
+
+
+def _parts(section: list[_Block], chunk: ChunkConfig) -> list[_Part]:
+    """A section as chunks of at most `target_tokens`, with overlap where it had to be cut."""
+    if _tokens(section) <= chunk.target_tokens:
+        return [_Part([p for block in section for p in block.pieces], "")]
+    parts: list[_Part] = []
+    current: list[_Block] = []
+    overlap: list[Piece] = []
+
+    def flush() -> None:
+        nonlocal current, overlap
+        pending: list[_Block] = []
+        while len(current) > 1 and current[-1].heading:
+            pending.insert(0, current.pop())  # a heading goes with what follows it
+        if current:
+            parts.append(_Part(overlap + [p for block in current for p in block.pieces], ""))
+            overlap = _overlap(current[-1], chunk.overlap_tokens)
+        current = pending
+
+    for block in section:
+        room = chunk.target_tokens - sum(p.tokens for p in overlap)
+        if block.tokens > room:
+            if current:
+                flush()
+                room = chunk.target_tokens - sum(p.tokens for p in overlap)
+            lead = [p for b in current for p in b.pieces]
+            if block.tokens + sum(p.tokens for p in lead) > room:
+                parts.extend(_split(overlap + lead, block, chunk))
+                current, overlap = [], []
+                continue
+        elif current and (
+            _tokens(current) + block.tokens > room or (block.heading and _tokens(current) >= room * 6 // 10)
+        ):
+            flush()
+        current.append(block)
+    flush()
+    if current:
+        parts.append(_Part([p for block in current for p in block.pieces], ""))
+    return parts
+
+
+def _overlap(block: _Block, limit: int) -> list[Piece]:
+    """The last pieces of a block, up to `limit` tokens; a fence is not repeated in parts."""
+    if block.fence or not limit:
+        return []
+    taken: list[Piece] = []
+    for piece in reversed(block.pieces):
+        if sum(p.tokens for p in taken) + piece.tokens > limit:
+            break
+        taken.insert(0, piece)
+    return taken
+
+
+def _split(lead: list[Piece], block: _Block, chunk: ChunkConfig) -> list[_Part]:
+    """A block larger than a chunk, cut between pieces; a cut fence is marked with its opening line."""
+    limit = chunk.target_tokens
+    parts: list[_Part] = []
+    current, size = list(lead), sum(p.tokens for p in lead)
+    if block.pieces and size + block.pieces[0].tokens > limit:
+        parts.append(_Part(current, ""))
+        current, size = [], 0
+    inside = ""
+    for number, piece in enumerate(block.pieces):
+        if current and size + piece.tokens > limit:
+            parts.append(_Part(current, inside))
+            inside = block.fence
+            tail = _overlap(_Block(block.pieces[:number], 0, "", 0), min(chunk.overlap_tokens, limit - piece.tokens))
+            current, size = list(tail), sum(p.tokens for p in tail)
+        current.append(piece)
+        size += piece.tokens
+    parts.append(_Part(current, inside))
+    return parts
+
+
+def _trimmed(pieces: list[Piece], text: str) -> list[Piece]:
+    """Pieces without blank ones at either end."""
+    first, last = 0, len(pieces)
+    while first < last and text[pieces[first].start : pieces[first].end].isspace():
+        first += 1
+    while last > first and text[pieces[last - 1].start : pieces[last - 1].end].isspace():
+        last -= 1
+    return pieces[first:last]
+
+
+def _windows(pieces: list[Piece], end: int, embed: EmbedConfig) -> list[tuple[int, int]]:
+    """Spans of at most `window_tokens` tokens that cover the pieces, of about equal size."""
+    total = sum(p.tokens for p in pieces)
+    limit = embed.window_tokens
+    if total <= limit:
+        return [(pieces[0].start, end)]
+    step = limit - embed.window_overlap
+    count = -(-(total - embed.window_overlap) // step)
+    aim = min(limit, -(-total // count) + embed.window_overlap)
+    spans: list[tuple[int, int]] = []
+    first = 0
+    while True:
+        last, size = first, 0
+        while last < len(pieces) and (last == first or size + pieces[last].tokens <= aim):
+            size += pieces[last].tokens
+            last += 1
+        spans.append((pieces[first].start, min(pieces[last - 1].end, end)))
+        if last == len(pieces):
+            return spans
+        back, shared = last, 0
+        while back - 1 > first and shared + pieces[back - 1].tokens <= embed.window_overlap:
+            back -= 1
+            shared += pieces[back].tokens
+        first = back
+
+
+class _HeadingPaths:
+    """Line numbers and heading paths of ascending offsets."""
+
+    def __init__(self, shape: Outline) -> None:
+        self._lines = shape.lines
+        self._headings = shape.headings
+
+    def line_of(self, offset: int) -> int:
+        """0-based line that holds an offset."""
+        return bisect.bisect_right(self._lines, offset, 0, len(self._lines) - 1) - 1
+
+    def at(self, line: int) -> list[str]:
+        """Headings that enclose a line, outermost first, one that begins on it included."""
+        stack: list[tuple[int, str]] = []
+        for heading in self._headings:
+            if heading.line > line:
+                break
+            while stack and stack[-1][0] >= heading.level:
+                stack.pop()
+            stack.append((heading.level, heading.text))
+        return [text for _, text in stack]

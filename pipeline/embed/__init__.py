@@ -1,0 +1,1 @@
+"""Vectors: weights, windows' texts, engines and the content-addressed cache."""

@@ -1,0 +1,128 @@
+"""all-MiniLM-L6-v2 as an ONNX graph, written from its safetensors: no torch, the same bytes each time.
+
+One unpadded text a call needs no attention mask. The graph ends in mean pooling and unit length, as the
+model's own `modules.json` has it. Operators of the `com.microsoft` domain are ONNX Runtime's fused forms.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file
+
+LAYERS, HEADS, HIDDEN = 6, 12, 384
+EPSILON = 1e-12  # config.json: layer_norm_eps
+OPSET = 17
+IR_VERSION = 8
+
+Array = NDArray[np.float32]
+
+
+def build_graph(weights: Path) -> bytes:
+    """The serialised model: input `ids` INT64 [1, tokens], output `vector` FLOAT [1, 384], unit length."""
+    tensors = load_file(str(weights))
+    builder = _Builder({name.removeprefix("bert."): value for name, value in tensors.items()})
+    return bytes(builder.model().SerializeToString(deterministic=True))
+
+
+class _Builder:
+    def __init__(self, tensors: dict[str, Array]) -> None:
+        self._tensors = tensors
+        self._nodes: list[onnx.NodeProto] = []
+        self._weights: list[onnx.TensorProto] = []
+
+    def model(self) -> onnx.ModelProto:
+        hidden = self._embeddings()
+        for layer in range(LAYERS):
+            hidden = self._layer(hidden, f"encoder.layer.{layer}")
+        pooled = self._node("ReduceMean", [hidden], axes=[1], keepdims=0)
+        self._node("LpNormalization", [pooled], output="vector", axis=-1, p=2)
+        graph = helper.make_graph(
+            self._nodes,
+            "all-MiniLM-L6-v2",
+            [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, "tokens"])],
+            [helper.make_tensor_value_info("vector", TensorProto.FLOAT, [1, HIDDEN])],
+            self._weights,
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="syntropy")
+
+    def _embeddings(self) -> str:
+        words = self._node("Gather", [self._weight("embeddings.word_embeddings.weight"), "ids"])
+        # Text A only: the token type's row is the same for every token and joins the positions.
+        positions = (
+            self._tensors["embeddings.position_embeddings.weight"]
+            + self._tensors["embeddings.token_type_embeddings.weight"][0]
+        )
+        table = self._constant("positions", positions.astype(np.float32))
+        length = self._node("Gather", [self._node("Shape", ["ids"]), self._constant("one", np.array([1], np.int64))])
+        rows = self._node(
+            "Slice",
+            [
+                table,
+                self._constant("zero", np.array([0], np.int64)),
+                length,
+                self._constant("axis_rows", np.array([0], np.int64)),
+            ],
+        )
+        return self._node(
+            "LayerNormalization",
+            [
+                self._node("Add", [words, rows]),
+                self._weight("embeddings.LayerNorm.weight"),
+                self._weight("embeddings.LayerNorm.bias"),
+            ],
+            epsilon=EPSILON,
+            axis=-1,
+        )
+
+    def _layer(self, hidden: str, name: str) -> str:
+        parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
+        weight = np.concatenate([self._tensors[f"{p}.weight"].T for p in parts], axis=1)
+        bias = np.concatenate([self._tensors[f"{p}.bias"] for p in parts])
+        attention = self._node(
+            "Attention",
+            [hidden, self._constant(f"{name}.qkv.weight", weight), self._constant(f"{name}.qkv.bias", bias)],
+            domain="com.microsoft",
+            num_heads=HEADS,
+        )
+        attention = self._linear(attention, f"{name}.attention.output.dense")
+        hidden = self._skip_norm(attention, hidden, f"{name}.attention.output")
+        wide = self._linear(hidden, f"{name}.intermediate.dense")
+        wide = self._node("BiasGelu", [wide, self._weight(f"{name}.intermediate.dense.bias")], domain="com.microsoft")
+        return self._skip_norm(self._linear(wide, f"{name}.output.dense"), hidden, f"{name}.output")
+
+    def _linear(self, value: str, name: str) -> str:
+        return self._node("MatMul", [value, self._constant(f"{name}.weight.T", self._tensors[f"{name}.weight"].T)])
+
+    def _skip_norm(self, value: str, skip: str, name: str) -> str:
+        return self._node(
+            "SkipLayerNormalization",
+            [
+                value,
+                skip,
+                self._weight(f"{name}.LayerNorm.weight"),
+                self._weight(f"{name}.LayerNorm.bias"),
+                self._weight(f"{name}.dense.bias"),
+            ],
+            domain="com.microsoft",
+            epsilon=EPSILON,
+        )
+
+    def _weight(self, name: str) -> str:
+        return self._constant(name, self._tensors[name])
+
+    def _constant(self, name: str, value: NDArray[np.generic]) -> str:
+        self._weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def _node(
+        self, operator: str, inputs: list[str], *, output: str = "", domain: str = "", **attributes: object
+    ) -> str:
+        name = output or f"{operator}_{len(self._nodes)}"
+        self._nodes.append(helper.make_node(operator, inputs, [name], domain=domain, **attributes))
+        return name

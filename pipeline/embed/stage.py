@@ -1,0 +1,72 @@
+"""The embed stage: vectors for all windows, computing only those the cache does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline.chunk import embedded_text, window_prefix
+from pipeline.embed.cache import EmbeddingCache
+from pipeline.embed.engines import Engine, encode_in_parts
+from pipeline.embed.model import Model
+from pipeline.tokens import load_tokenizer
+
+PART = 512
+"""Windows between two saves: a killed build loses at most these (about ten seconds)."""
+
+Progress = Callable[[int, int], None]
+
+
+class Embedded(NamedTuple):
+    """What the stage did: windows in all, windows encoded now, and by which engine ('' if none)."""
+
+    windows: int
+    encoded: int
+    engine: str
+
+
+def embed_windows(
+    chunks: pl.DataFrame,
+    windows: pl.DataFrame,
+    cache: EmbeddingCache,
+    *,
+    model: Model,
+    prefix_tokens: int,
+    engine: Callable[[], Engine],
+    progress: Progress | None = None,
+) -> Embedded:
+    """Encode what is new. `engine` is made only if something is (it loads the model)."""
+    distinct = windows.unique("text_hash", keep="first", maintain_order=True)
+    new = distinct.filter(~cache.known(distinct["text_hash"]))
+    name = ""
+    if new.height:
+        texts = _texts(chunks, new, model, prefix_tokens)
+        hashes = new["text_hash"].to_list()
+        runner = engine()
+        name = runner.name
+        done = 0
+        for positions, vectors in encode_in_parts(runner, texts, PART):
+            cache.add([hashes[i] for i in positions], vectors)
+            done += len(positions)
+            if progress:
+                progress(done, new.height)
+    cache.prune(windows["text_hash"])
+    return Embedded(windows.height, new.height, name)
+
+
+def _texts(chunks: pl.DataFrame, new: pl.DataFrame, model: Model, prefix_tokens: int) -> list[str]:
+    tokenizer = load_tokenizer(model.tokenizer)
+    rows = new.select("document", "chunk", "char_start", "char_end").join(
+        chunks.select("document", "chunk", "title", "headings", "body", pl.col("char_start").alias("base")),
+        on=["document", "chunk"],
+        how="left",
+        maintain_order="left",
+    )
+    return [
+        embedded_text(window_prefix(tokenizer, title, headings, prefix_tokens), body[start - base : end - base])
+        for start, end, title, headings, body, base in rows.select(
+            "char_start", "char_end", "title", "headings", "body", "base"
+        ).iter_rows()
+    ]

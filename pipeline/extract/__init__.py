@@ -1,0 +1,1 @@
+"""Texts to documents, tags, headings, mentions and rules."""

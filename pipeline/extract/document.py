@@ -1,0 +1,301 @@
+"""One text to one document: metadata, title, summary, tags, headings, references, rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from pipeline.diagnostics import Diagnostic
+from pipeline.extract import code, mentions, prp, rules, tags
+from pipeline.frontmatter import read_frontmatter
+from pipeline.markdown import Heading, Outline, outline, source_outline
+from pipeline.sources.layout import MARKDOWN
+from pipeline.sources.protocol import SourceText
+from syntropy.ids import document_uid, heading_anchor
+
+SUMMARY_LENGTH = 300
+_TITLE_KEYS = ("title", "name", "feature_name", "feature")
+_SUMMARY_KEYS = ("summary", "description", "excerpt")
+_MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|</?[A-Za-z][^<>]{0,200}>|[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
+_LINK_TEXT = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+_NOT_PROSE = re.compile(
+    r"^\s*(?:#{1,6}\s|>|\||<!--|-{3,}|={3,}|\*{3,}|import\s|export\s|:::)|^\s*\*\*[^*]{1,40}(?::\*\*|\*\*\s*:)"
+)
+_FIELD_ONLY = re.compile(r"^\s*[\w ]{2,24}:\s")
+
+
+class Extracted(NamedTuple):
+    """Rows of one document, in the column order of their stage tables.
+
+    `document[6]` (key) and the rules' labels are candidates until `catalog` makes them unique.
+    """
+
+    document: tuple[Any, ...]
+    tags: list[tuple[Any, ...]]
+    headings: list[tuple[Any, ...]]
+    mentions: list[tuple[Any, ...]]
+    rules: list[tuple[Any, ...]]
+    diagnostics: list[Diagnostic]
+
+
+def extract(source: SourceText) -> Extracted:
+    """All rows of one text. Never raises for bad input: what is wrong becomes a diagnostic."""
+    suffix = "." + source.path.rpartition(".")[2].lower()
+    return _markdown(source) if suffix in MARKDOWN else _source_code(source)
+
+
+def outline_of(kind_path: str, text: str, body_start: int, members: list[Heading]) -> Outline:
+    """The outline that chunking uses: Markdown's blocks, or a source file's with its members as headings."""
+    if "." + kind_path.rpartition(".")[2].lower() in MARKDOWN:
+        return outline(text, body_start)
+    found = source_outline(text)
+    cuts = sorted({h.line for h in members} - {u.start for u in found.units})
+    units = []
+    for unit in found.units:
+        edges = [unit.start, *[c for c in cuts if unit.start < c < unit.end], unit.end]
+        units += [unit._replace(start=a, end=b) for a, b in pairwise(edges)]
+    return found._replace(headings=members, units=units)
+
+
+def _markdown(source: SourceText) -> Extracted:
+    front = read_frontmatter(source.text)
+    shape = outline(source.text, front.body_start)
+    lines = [source.text[a:b].rstrip("\r\n") for a, b in pairwise(shape.lines)]
+    first = shape.units[0].start if shape.units else len(lines)
+    prose = [line for n, line in enumerate(lines) if n >= first and n not in shape.code_lines]
+    metadata = dict(front.metadata)
+    is_prp = source.kind == "prp"
+    if is_prp:
+        metadata = {**prp.head_fields(prose), **metadata}
+    title, origin = _title(metadata, shape.headings, source.path)
+    found = mentions.from_metadata(metadata) + mentions.from_text(source.text, shape, is_prp=is_prp)
+    diagnostics = []
+    if front.problem:
+        problem_code, message, hint, line = front.problem
+        diagnostics.append(_diagnostic(source, "warning", problem_code, line, message, hint))
+    if not source.text[front.body_start :].strip():
+        diagnostics.append(_diagnostic(source, "info", "empty-body", 1, "has no text besides its metadata", "write it"))
+    found_rules = rules.extract_rules(source.text, shape) if source.kind == "rule" else []
+    facts = prp.facts(metadata, source.path, prose) if is_prp else None
+    implementations = _implementations(found, prose) if is_prp or source.kind in ("pattern", "example") else []
+    key = (facts.prp_id if facts else "") or _key(source, metadata)
+    return _rows(
+        source,
+        key=key,
+        title=title,
+        title_origin=origin,
+        summary=_summary(metadata, prose),
+        facts=facts,
+        implementations=implementations,
+        metadata=metadata,
+        body_start=front.body_start,
+        shape=shape,
+        headings=shape.headings,
+        found_tags=tags.extract_tags(metadata, prose, shape.headings),
+        found=found,
+        found_rules=found_rules,
+        diagnostics=diagnostics,
+    )
+
+
+def _source_code(source: SourceText) -> Extracted:
+    stem = source.path.rpartition("/")[2].rpartition(".")[0]
+    about = (
+        code.describe_python(source.text, stem)
+        if source.path.endswith(".py")
+        else code.describe_by_comment(source.text)
+    )
+    diagnostics = []
+    if about.problem:
+        problem_code, message, hint, line = about.problem
+        diagnostics.append(_diagnostic(source, "warning", problem_code, line, message, hint))
+    shape = outline_of(source.path, source.text, 0, about.members)
+    described = about.description.splitlines()
+    metadata = _docstring_fields(described)
+    first = next((line.strip() for line in described if line.strip()), "")
+    first = first.partition(": ")[2] if first.lower().startswith("pattern: ") else first
+    title, origin = (
+        (first.rstrip("."), about.origin) if 0 < len(first) <= 120 else (_from_file_name(source.path), "file-name")
+    )
+    prose = [line for line in described if line.strip() != first.strip()] or described
+    found = mentions.from_text(source.text, shape, only=about.lines)
+    return _rows(
+        source,
+        key=_key(source, metadata),
+        title=title,
+        title_origin=origin,
+        summary=_summary({}, prose or [title]),
+        facts=None,
+        implementations=_implementations(found, []),
+        metadata=metadata,
+        body_start=0,
+        shape=shape,
+        headings=about.members,
+        found_tags=tags.extract_tags({}, described, []),
+        found=found,
+        found_rules=[],
+        diagnostics=diagnostics,
+    )
+
+
+def _rows(
+    source: SourceText,
+    *,
+    key: str,
+    title: str,
+    title_origin: str,
+    summary: str,
+    facts: prp.PrpFacts | None,
+    implementations: list[str],
+    metadata: dict[str, Any],
+    body_start: int,
+    shape: Outline,
+    headings: list[Heading],
+    found_tags: list[tuple[str, str]],
+    found: list[mentions.Mention],
+    found_rules: list[rules.Rule],
+    diagnostics: list[Diagnostic],
+) -> Extracted:
+    uid = document_uid(source.package, source.path)
+    count = len(shape.lines) - 1
+    document = (
+        uid,
+        source.package,
+        source.path,
+        source.commit,
+        source.scope,
+        source.kind,
+        key,
+        title,
+        title_origin,
+        summary,
+        facts.status if facts else "",
+        facts.verified if facts else None,
+        implementations,
+        json.dumps(metadata, sort_keys=True, ensure_ascii=False),
+        source.text,
+        body_start,
+        count,
+        source.content_hash,
+    )
+    return Extracted(
+        document,
+        [(uid, tag, origin, n) for n, (tag, origin) in enumerate(found_tags)],
+        [
+            (uid, n, h.level, h.text, heading_anchor(h.text), h.line + 1, end, shape.lines[h.line], shape.lines[end])
+            for n, (h, end) in enumerate(_sections(headings, count))
+        ],
+        [(uid, n, *mention) for n, mention in enumerate(found)],
+        [(rule.label, uid, source.scope, rule.severity, rule.text, rule.heading, rule.line) for rule in found_rules],
+        diagnostics,
+    )
+
+
+def _sections(headings: list[Heading], count: int) -> list[tuple[Heading, int]]:
+    """Each heading with the line behind its section (0-based, so also the last line 1-based)."""
+    result = []
+    for position, heading in enumerate(headings):
+        end = next((h.line for h in headings[position + 1 :] if h.level <= heading.level), count)
+        result.append((heading, end))
+    return result
+
+
+def _title(metadata: dict[str, Any], headings: list[Heading], path: str) -> tuple[str, str]:
+    for key in _TITLE_KEYS:
+        value = metadata.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return " ".join(str(value).split())[:300], "frontmatter"
+    for heading in headings:
+        if heading.level == 1 and heading.text:
+            return inline_text(heading.text)[:300], "heading"
+    return _from_file_name(path), "file-name"
+
+
+def _from_file_name(path: str) -> str:
+    stem = path.rpartition("/")[2].rpartition(".")[0] or path
+    if stem.lower() in ("readme", "index") and "/" in path:
+        stem = path.rsplit("/", 2)[-2]
+    return stem.replace("_", " ").replace("-", " ").strip() or stem
+
+
+def _key(source: SourceText, metadata: dict[str, Any]) -> str:
+    """Short name: a memory keeps its topic folders, others are called as their file."""
+    stem = source.path.rpartition(".")[0]
+    if source.kind == "memory":
+        _, found, topic = stem.rpartition("memories/")
+        return topic if found else stem.rpartition("/")[2]
+    if source.kind in ("pattern", "example"):
+        declared = metadata.get("pattern_id")
+        if isinstance(declared, str) and declared.strip():
+            return declared.strip().strip("`")
+        return stem.rpartition("/")[2]
+    return stem.rpartition("/")[2] if source.kind == "prp" else stem
+
+
+def _summary(metadata: dict[str, Any], prose: list[str]) -> str:
+    for key in _SUMMARY_KEYS:
+        value = metadata.get(key)
+        if isinstance(value, str) and value.strip():
+            return _cut(inline_text(value))
+    paragraph: list[str] = []
+    fallback = ""
+    for line in prose:
+        stripped = line.strip()
+        if not stripped or _NOT_PROSE.match(line) or tags._INLINE.match(line[:200]) or _is_bare_field(stripped):
+            if paragraph:
+                break
+            continue
+        if not paragraph and re.match(r"[-*+]\s|\d+[.)]\s|\[!\[|!\[", stripped):
+            fallback = fallback or re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", inline_text(stripped))
+            continue
+        paragraph.append(stripped)
+    text = inline_text(" ".join(paragraph))
+    return _cut(text or fallback)
+
+
+def _is_bare_field(line: str) -> bool:
+    return prp._KEY_LINE.match(line) is not None or (len(line) < 120 and _FIELD_ONLY.match(line) is not None)
+
+
+def inline_text(text: str) -> str:
+    """Text without links, images, HTML and emphasis marks."""
+    return " ".join(_MARKUP.sub("", _LINK_TEXT.sub(r"\1", text)).split())
+
+
+def _cut(text: str) -> str:
+    if len(text) <= SUMMARY_LENGTH:
+        return text
+    return text[:SUMMARY_LENGTH].rpartition(" ")[0].rstrip(",;: ") + "…"
+
+
+def _implementations(found: list[mentions.Mention], prose: list[str]) -> list[str]:
+    """Files the text claims to be implemented in, then code names of its implementation lines.
+
+    Where nothing stands in an implementation section or field, every source path counts.
+    """
+    claimed = [m for m in found if m.type == "implements"]
+    if not claimed:
+        claimed = [m for m in found if m.origin == "path" and mentions.is_code_path(m.target) and "/" in m.target]
+    names = [name for m in claimed for name in mentions.code_names(m.evidence)]
+    names += [name for line in prose if "implement" in line.lower()[:60] for name in mentions.code_names(line)]
+    return list(dict.fromkeys([m.target for m in claimed] + names))
+
+
+def _docstring_fields(lines: list[str]) -> dict[str, Any]:
+    """`Pattern:`, `Use Case:`, `Source:`, `Implementation:`, `Pattern ID:` lines of a docstring."""
+    fields: dict[str, Any] = {}
+    for line in lines:
+        match = re.match(
+            r"^\s*\**(Pattern ID|Pattern|Use Case|Source|Implementation|Status)\**\s*:\**\s*(.+?)\s*$",
+            line,
+            re.IGNORECASE,
+        )
+        if match:
+            fields.setdefault(match.group(1).lower().replace(" ", "_"), match.group(2))
+    return fields
+
+
+def _diagnostic(source: SourceText, severity: str, problem: str, line: int, message: str, hint: str) -> Diagnostic:
+    return Diagnostic("extract", severity, problem, source.package, source.path, line, message, hint)

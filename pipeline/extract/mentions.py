@@ -1,0 +1,176 @@
+"""References a text makes: Markdown links, wikilinks, `mem:` names, PRP ids, paths, names in backticks.
+
+They are recorded as written; `pipeline.link` resolves them against all documents. Scanners are linear
+in the line's length and see nothing inside of code fences.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from pipeline.markdown import Outline
+from pipeline.sources.layout import SOURCE_CODE
+
+EVIDENCE_LENGTH = 200
+MAX_LINE = 4_000
+"""Longer lines (minified or generated) are read up to here."""
+
+_LINK = re.compile(
+    r"(!?)\[[^\[\]]{0,300}\]\(<?([^()<>\s]{1,500}(?:\([^()\s]{0,100}\))?)>?(?:\s+[\"'][^\"']{0,200}[\"'])?\)"
+)
+_DEFINITION = re.compile(r"^ {0,3}\[[^\]]{1,200}\]:\s+<?(\S{1,500}?)>?(?:\s|$)")
+_WIKILINK = re.compile(r"\[\[([^\[\]|#\n]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\]")
+_MEMORY = re.compile(r"\bmem:([\w][\w./-]{0,200})")
+_PRP_ID = re.compile(r"\bPRP-(?:\d{1,6}(?:\.\d{1,4}){0,4}|[A-Z]\b)")
+_INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
+_BARE_PATH = re.compile(r"(?<![\w/:.])(?:[\w.@-]{1,60}/){1,12}[\w.@-]{0,80}\.[A-Za-z]{1,8}\b")
+_SCHEME = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|//|#|mailto:)")
+_NAME = re.compile(r"^[a-z0-9]+(?:[-_][a-z0-9]+)+$")
+_CODE_NAME = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(\)$|^[A-Z][a-z0-9]+[A-Z]\w*(?:\.\w+)?$")
+_FIELD = re.compile(
+    r"^\W{0,6}(source|implementation|implements|pattern|depends on|dependencies|related)\W{0,4}:\W{0,4}(.*)$",
+    re.IGNORECASE,
+)
+_IMPLEMENTATION_HEADING = re.compile(
+    r"\b(implement|files?|changes|deliverables?|created?|modif|what was built)", re.IGNORECASE
+)
+
+_METADATA_TYPES = {
+    "dependencies": "depends_on",
+    "depends_on": "depends_on",
+    "requires": "depends_on",
+    "source": "derives_from",
+    "derived_from": "derives_from",
+    "parent": "derives_from",
+    "references": "references",
+    "related": "references",
+    "related_to": "references",
+    "patterns": "references",
+    "implementations": "implements",
+    "implementation": "implements",
+    "files": "implements",
+}
+_FIELD_TYPES = {
+    "source": "derives_from",
+    "implementation": "implements",
+    "implements": "implements",
+    "depends on": "depends_on",
+    "dependencies": "depends_on",
+}
+
+
+class Mention(NamedTuple):
+    """One reference as written; `line` counts from 1."""
+
+    target: str
+    type: str
+    origin: str
+    line: int
+    evidence: str
+
+
+def from_metadata(metadata: dict[str, Any], line: int = 1) -> list[Mention]:
+    """References in frontmatter keys such as `dependencies` (list, string or null)."""
+    found = []
+    for key, relation in _METADATA_TYPES.items():
+        value = metadata.get(key)
+        values = value if isinstance(value, list) else re.split(r"[,;]", str(value)) if value is not None else []
+        for item in values:
+            target = _metadata_target(item)
+            if target:
+                found.append(Mention(target, relation, "metadata", line, f"{key}: {target}"))
+    return found
+
+
+def from_text(
+    text: str, outline: Outline, *, is_prp: bool = False, only: frozenset[int] | None = None
+) -> list[Mention]:
+    """References in the lines of a text; `only` restricts them (head comments of source files)."""
+    found: list[Mention] = []
+    headings = {h.line: h for h in outline.headings}
+    implementing = False
+    first = outline.units[0].start if outline.units else 0
+    for number in range(first, len(outline.lines) - 1):
+        if heading := headings.get(number):
+            implementing = _IMPLEMENTATION_HEADING.search(heading.text) is not None or (
+                implementing and heading.level > 3
+            )
+        if (only is not None and number not in only) or (only is None and number in outline.code_lines):
+            continue
+        start = outline.lines[number]
+        line = text[start : min(outline.lines[number + 1], start + MAX_LINE)]
+        if line.isspace():
+            continue
+        found.extend(_from_line(line.rstrip("\r\n"), number + 1, is_prp and implementing))
+    return list(dict.fromkeys(found))
+
+
+def code_names(mentions_text: str) -> list[str]:
+    """Function and class names a line puts in backticks: `name()`, `CamelCase`, `Class.method()`."""
+    return [m.strip() for m in _INLINE_CODE.findall(mentions_text) if _CODE_NAME.match(m.strip())]
+
+
+def is_code_path(target: str) -> bool:
+    """Does the target name a source file (by its ending)?"""
+    dot = target.rfind(".")
+    return dot > 0 and target[dot:].lower() in SOURCE_CODE and _SCHEME.match(target) is None
+
+
+def _metadata_target(item: Any) -> str:
+    text = str(item).strip().strip("`'\"[]")
+    if not text or text.lower() in ("none", "null", "n/a", "-", "tbd"):
+        return ""
+    if match := _PRP_ID.search(text):
+        return match.group(0)
+    return text if len(text) <= 200 and " " not in text else ""
+
+
+def _from_line(line: str, number: int, implementing: bool) -> list[Mention]:
+    evidence = line.strip()[:EVIDENCE_LENGTH]
+    found: list[Mention] = []
+
+    def add(target: str, relation: str, origin: str) -> None:
+        found.append(Mention(target, relation, origin, number, evidence))
+
+    if "](" in line:
+        for image, target in _LINK.findall(line):
+            if not image and not _SCHEME.match(target):
+                add(target, "links_to", "markdown-link")
+    if "]:" in line and (match := _DEFINITION.match(line)) and not _SCHEME.match(match.group(1)):
+        add(match.group(1), "links_to", "markdown-link")
+    if "[[" in line:
+        for target in _WIKILINK.findall(line):
+            add(target.strip(), "links_to", "wikilink")
+    if "mem:" in line:
+        for target in _MEMORY.findall(line):
+            add(target.rstrip("./"), "references", "memory")
+    field = _FIELD.match(line)
+    relation = _FIELD_TYPES.get(field.group(1).lower(), "references") if field else "references"
+    if "PRP-" in line:
+        for target in _PRP_ID.findall(line):
+            add(target, relation, "id")
+    code_relation = "implements" if implementing or relation == "implements" else "references"
+    if "`" in line:
+        for code in _INLINE_CODE.findall(line):
+            token = code.strip()
+            if token.startswith("mem:") or _SCHEME.match(token):
+                continue
+            if ("/" in token and " " not in token and _BARE_PATH.fullmatch(token)) or (
+                is_code_path(token) and " " not in token
+            ):
+                add(token, code_relation if is_code_path(token) else "references", "path")
+            elif _NAME.match(token):
+                add(token, "references", "id")
+    if "/" in line and "." in line:
+        for target in _BARE_PATH.findall(_blank_links(line)):
+            add(target, code_relation if is_code_path(target) else relation, "path")
+    if field and field.group(1).lower() == "pattern" and _NAME.match(field.group(2).strip("`* ")):
+        add(field.group(2).strip("`* "), "references", "id")
+    return found
+
+
+def _blank_links(line: str) -> str:
+    """The line without links, code and URLs, which were read already."""
+    line = _INLINE_CODE.sub(" ", _LINK.sub(" ", line))
+    return re.sub(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+", " ", line)

@@ -1,0 +1,64 @@
+"""The extract stage: source texts to the stage tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from pipeline.diagnostics import Diagnostic
+from pipeline.extract.document import extract
+from pipeline.frames import from_rows
+from pipeline.parallel import map_batches
+from pipeline.sources.protocol import SourceText
+from syntropy.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, RULES, TAGS
+
+
+class Documents(NamedTuple):
+    """The stage's tables; keys and labels are candidates until `catalog` made them unique."""
+
+    documents: pl.DataFrame
+    tags: pl.DataFrame
+    headings: pl.DataFrame
+    mentions: pl.DataFrame
+    rules: pl.DataFrame
+    diagnostics: pl.DataFrame
+
+
+TABLES = (DOCUMENTS, TAGS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS)
+
+
+def extract_texts(texts: Iterable[SourceText | Diagnostic]) -> Documents:
+    """Rows of each text; diagnostics among the input (files gone since the scan) pass through."""
+    sources: list[SourceText] = []
+    frames: list[list[pl.DataFrame]] = [[] for _ in TABLES]
+    lost: list[Diagnostic] = []
+    for item in texts:
+        if isinstance(item, Diagnostic):
+            lost.append(item)
+        else:
+            sources.append(item)
+    for batch in map_batches(_extract_batch, sources, _size):
+        for position, (table, rows) in enumerate(zip(TABLES, batch, strict=True)):
+            if rows:
+                frames[position].append(from_rows(table, rows))
+    frames[-1].append(from_rows(DIAGNOSTICS, lost))
+    return Documents(
+        *(pl.concat(parts) if parts else from_rows(table, []) for table, parts in zip(TABLES, frames, strict=True))
+    )
+
+
+def _size(source: SourceText) -> int:
+    return len(source.text)
+
+
+def _extract_batch(batch: list[SourceText]) -> list[list[Any]]:
+    rows: list[list[Any]] = [[] for _ in TABLES]
+    for source in batch:
+        found = extract(source)
+        rows[0].append(found.document)
+        parts: tuple[list[Any], ...] = (found.tags, found.headings, found.mentions, found.rules, found.diagnostics)
+        for position, part in enumerate(parts, start=1):
+            rows[position].extend(part)
+    return rows

@@ -1,0 +1,57 @@
+"""Stage tables as Polars frames whose schema is the contract's (`syntropy.schema`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from syntropy.errors import BuildError
+from syntropy.schema import Table
+
+_TYPES: dict[str, Any] = {
+    "VARCHAR": pl.String,
+    "INTEGER": pl.Int32,
+    "BIGINT": pl.Int64,
+    "DOUBLE": pl.Float64,
+    "BOOLEAN": pl.Boolean,
+    "VARCHAR[]": pl.List(pl.String),
+}
+
+
+def schema_of(table: Table) -> dict[str, Any]:
+    """Column -> Polars type of a table's stage form."""
+    return {c.name: _TYPES[c.type] for c in table.stage_columns()}
+
+
+def empty(table: Table) -> pl.DataFrame:
+    return pl.DataFrame(schema=schema_of(table))
+
+
+def from_rows(table: Table, rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    """A frame from row tuples in the contract's column order."""
+    return pl.DataFrame(list(rows), schema=schema_of(table), orient="row")
+
+
+def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with the contract's columns and order, sorted by key, checked for NULLs and keys.
+
+    Raises BuildError where a stage broke the contract: that is a defect, never bad input.
+    """
+    frame = frame.select(pl.col(name).cast(kind) for name, kind in schema_of(table).items())
+    key = list(table.key)
+    frame = frame.sort(key)
+    for column in table.stage_columns():
+        if not column.null and frame[column.name].null_count():
+            raise BuildError(
+                f"table {table.name}: NULL in column {column.name}",
+                hint="a stage broke the contract; please report this with the input",
+            )
+    repeated = frame.height - frame.select(key).n_unique() if frame.height else 0
+    if repeated:
+        raise BuildError(
+            f"table {table.name}: {repeated} rows repeat the key ({', '.join(key)})",
+            hint="a stage broke the contract; please report this with the input",
+        )
+    return frame

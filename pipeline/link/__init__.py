@@ -1,0 +1,1 @@
+"""Mentions to relations, similar and duplicate documents, drift."""

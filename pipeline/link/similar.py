@@ -1,0 +1,63 @@
+"""See-also relations: documents whose mean vectors lie close together."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pipeline.frames import empty, from_rows
+from syntropy.config import LinkConfig
+from syntropy.ids import split_uid
+from syntropy.schema import RELATIONS
+
+_BLOCK = 1_024
+"""Rows compared at a time: a block of scores stays below 100 MB for 20,000 documents."""
+
+
+def similar_documents(
+    windows: pl.DataFrame, vectors: pl.DataFrame, link: LinkConfig, *, duplicates: pl.DataFrame
+) -> pl.DataFrame:
+    """Up to `similar_limit` see_also relations a document, cosine at least `similar_threshold`.
+
+    `windows` names the text hash of each window, `vectors` their unit vectors. A copy is no see-also
+    of its original. Scores are rounded to four decimals and ties go by uid, so equal input gives
+    equal rows.
+    """
+    if not windows.height:
+        return empty(RELATIONS)
+    uids, means = _document_vectors(windows, vectors)
+    if len(uids) > link.similar_max_documents or len(uids) < 2:
+        return empty(RELATIONS)
+    copies = set(duplicates.select("from", "to").iter_rows())
+    rows = []
+    for start in range(0, len(uids), _BLOCK):
+        scores = means[start : start + _BLOCK] @ means.T
+        for offset, row in enumerate(scores):
+            this = start + offset
+            row[this] = -1.0
+            near = np.flatnonzero(row >= link.similar_threshold)
+            ranked = sorted((-round(float(row[i]), 4), uids[i]) for i in near)
+            kept = [
+                (score, uid)
+                for score, uid in ranked
+                if (uids[this], uid) not in copies and (uid, uids[this]) not in copies
+            ]
+            rows += [
+                (uids[this], "see_also", uid, split_uid(uid)[1], "similarity", -score, 0, "")
+                for score, uid in kept[: link.similar_limit]
+            ]
+    return from_rows(RELATIONS, rows)
+
+
+def _document_vectors(windows: pl.DataFrame, vectors: pl.DataFrame) -> tuple[list[str], NDArray[np.float32]]:
+    """Uids in order and their windows' mean vectors, unit length."""
+    position = {text_hash: n for n, text_hash in enumerate(vectors["text_hash"])}
+    matrix = vectors["vector"].to_numpy()
+    ordered = windows.sort("document", "chunk", "window")
+    rows = np.fromiter((position[h] for h in ordered["text_hash"]), np.int64, ordered.height)
+    documents = ordered["document"].to_list()
+    starts = [n for n, uid in enumerate(documents) if n == 0 or documents[n - 1] != uid]
+    means = np.add.reduceat(matrix[rows], starts, axis=0)
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    return [documents[n] for n in starts], means.astype(np.float32)

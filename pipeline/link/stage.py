@@ -1,0 +1,104 @@
+"""The link stage: raw mentions to relations with a closed vocabulary; dangling ones to diagnostics."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline.diagnostics import Diagnostic
+from pipeline.extract.mentions import is_code_path
+from pipeline.extract.prp import DONE
+from pipeline.frames import from_rows
+from pipeline.link.targets import Resolver, Target
+from syntropy.ids import split_uid
+from syntropy.schema import DIAGNOSTICS, RELATIONS
+
+_DANGLING = {
+    "markdown-link": "links to {target}, which does not exist",
+    "wikilink": "links to [[{target}]], which no document is called",
+    "memory": "refers to mem:{target}, which is no memory",
+    "id": "refers to {target}, which no PRP claims",
+    "metadata": "names {target}, which no document claims",
+}
+
+
+class Links(NamedTuple):
+    """Explicit relations, diagnostics for what dangles, and how many claims were checked."""
+
+    relations: pl.DataFrame
+    diagnostics: pl.DataFrame
+    checked: int
+
+
+def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame) -> Links:
+    """Resolve every mention. A document's mention of itself is no relation."""
+    resolver = Resolver(documents, rules, sources)
+    about = {uid: (kind, status) for uid, kind, status in documents.select("document", "kind", "status").iter_rows()}
+    relations, diagnostics = [], []
+    checked = 0
+    for uid, target, relation, origin, line, evidence in mentions.select(
+        "document", "target", "type", "origin", "line", "evidence"
+    ).iter_rows():
+        package, path = split_uid(uid)
+        kind, status = about[uid]
+        found = _resolve(resolver, package, path, target, relation, origin)
+        if found:
+            checked += 1
+            if found.uid != uid:
+                relations.append((uid, relation, found.uid, found.path, origin, 1.0, line, evidence))
+            continue
+        problem = _problem(target, relation, origin, kind, status)
+        if problem:
+            checked += 1
+            code, message, hint, severity = problem
+            diagnostics.append(Diagnostic("link", severity, code, package, path, line, message, hint))
+    frame = from_rows(RELATIONS, relations).unique(list(RELATIONS.key), keep="first", maintain_order=True)
+    return Links(frame, from_rows(DIAGNOSTICS, dict.fromkeys(diagnostics)), checked)
+
+
+def _resolve(resolver: Resolver, package: str, path: str, target: str, relation: str, origin: str) -> Target | None:
+    if origin == "memory":
+        return resolver.memory(package, target)
+    if origin == "wikilink":
+        return resolver.wikilink(package, path, target)
+    if origin == "id":
+        return resolver.prp(package, target) if target.startswith("PRP-") else resolver.name(package, target)
+    if origin == "metadata":
+        if target.startswith("PRP-"):
+            return resolver.prp(package, target)
+        return resolver.name(package, target) or resolver.path(package, path, target)
+    return resolver.path(package, path, target)
+
+
+def _problem(target: str, relation: str, origin: str, kind: str, status: str) -> tuple[str, str, str, str] | None:
+    """(code, message, hint, severity) of an unresolved mention, or None where nothing was promised."""
+    if relation == "implements" and is_code_path(target):
+        if kind == "prp" and status in DONE and "/" in target:
+            return (
+                "missing-implementation",
+                f"claims {target}, which does not exist",
+                "mend the path, or the PRP's status",
+                "warning",
+            )
+        return None
+    if origin == "path" or (origin == "id" and not target.startswith("PRP-")):
+        return None
+    if origin == "metadata" and not (target.startswith("PRP-") or "/" in target):
+        return None
+    severity = "info" if origin == "markdown-link" and target.startswith("/") else "warning"
+    return ("dangling-reference", _DANGLING[origin].format(target=target), "mend it, or write the document", severity)
+
+
+def duplicate_relations(documents: pl.DataFrame) -> pl.DataFrame:
+    """`duplicate_of` from each later copy (by path) to the first; white space does not count."""
+    first: dict[bytes, tuple[str, str]] = {}
+    rows = []
+    for uid, path, text in documents.select("document", "path", "text").iter_rows():
+        digest = hashlib.sha256(" ".join(text.split()).encode()).digest()
+        if digest in first:
+            rows.append((uid, "duplicate_of", *first[digest], "content", 1.0, 0, ""))
+        else:
+            first[digest] = (uid, path)
+    return from_rows(RELATIONS, rows)

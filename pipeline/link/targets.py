@@ -1,0 +1,132 @@
+"""Resolving what a mention names: paths, ids, keys, wikilinks, memories, rule labels."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import polars as pl
+
+from pipeline.extract.prp import normalized_id
+from syntropy.ids import slugify, split_uid
+
+_SUFFIXES = ("", ".md", ".mdx", "/README.md", "/index.md", "/index.mdx", "/readme.md")
+_LINE_SUFFIX = re.compile(r":\d+(?:[-:]\d+)?$")
+_PRP = re.compile(r"^PRP-(?:\d+(?:\.\d+)*|[A-Z])$", re.IGNORECASE)
+
+
+class Target(NamedTuple):
+    """What a mention resolved to: a document (`uid`), or a plain file or folder (`uid` is None)."""
+
+    uid: str | None
+    path: str
+
+
+class Resolver:
+    """Lookup tables over all documents, rules and files of a project."""
+
+    def __init__(self, documents: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame) -> None:
+        self._documents: dict[tuple[str, str], str] = {}
+        self._files: dict[str, set[str]] = defaultdict(set)
+        self._folders: dict[str, set[str]] = defaultdict(set)
+        self._by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._prps: dict[tuple[str, str], str] = {}
+        self._memories: dict[tuple[str, str], str] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        for uid, package, path, kind, key, title in documents.select(
+            "document", "package", "path", "kind", "key", "title"
+        ).iter_rows():
+            self._documents[package, path] = uid
+            claimed = key.removesuffix(f"@{path}")
+            stem = path.rpartition("/")[2].rpartition(".")[0]
+            if kind == "prp":
+                if _PRP.match(claimed):
+                    self._prps.setdefault((package, normalized_id(claimed)), uid)
+                else:
+                    self._names.setdefault((package, slugify(claimed)), uid)
+            if kind == "memory":
+                self._memories.setdefault((package, claimed), uid)
+                self._memories.setdefault((package, stem), uid)
+            if kind in ("pattern", "example", "memory"):
+                self._names.setdefault((package, slugify(claimed)), uid)
+            self._names.setdefault((package, "wiki:" + slugify(stem)), uid)
+            self._names.setdefault((package, "wiki:" + slugify(title)), uid)
+        for label, uid in rules.select("label", "document").iter_rows():
+            self._names.setdefault((split_uid(uid)[0], label), uid)
+        for package, path in sources.select("package", "path").iter_rows():
+            if path.endswith("/"):
+                self._folders[package].add(path.rstrip("/"))
+                continue
+            self._files[package].add(path)
+            self._by_name[package, path.rpartition("/")[2]].append(path)
+            folder = path.rpartition("/")[0]
+            while folder and folder not in self._folders[package]:
+                self._folders[package].add(folder)
+                folder = folder.rpartition("/")[0]
+
+    def path(self, package: str, from_path: str, target: str) -> Target | None:
+        """A relative, root-relative or partial path as written in `from_path`, or None."""
+        wanted = unquote(re.split(r"[#?]", target, maxsplit=1)[0]).replace("\\", "/")
+        wanted = _LINE_SUFFIX.sub("", wanted)
+        if not wanted:
+            return self._hit(package, from_path)
+        bases = (
+            [wanted.lstrip("/")]
+            if wanted.startswith("/")
+            else [posixpath.join(posixpath.dirname(from_path), wanted), wanted]
+        )
+        for base in bases:
+            if found := self._at(package, posixpath.normpath(base)):
+                return found
+        return self._by_suffix(package, wanted)
+
+    def prp(self, package: str, prp_id: str) -> Target | None:
+        uid = self._prps.get((package, normalized_id(prp_id)))
+        return Target(uid, split_uid(uid)[1]) if uid else None
+
+    def memory(self, package: str, name: str) -> Target | None:
+        uid = self._memories.get((package, name.removesuffix(".md")))
+        return Target(uid, split_uid(uid)[1]) if uid else None
+
+    def name(self, package: str, name: str) -> Target | None:
+        """A pattern's, example's or memory's key, or a rule's label."""
+        uid = self._names.get((package, slugify(name)))
+        return Target(uid, split_uid(uid)[1]) if uid else None
+
+    def wikilink(self, package: str, from_path: str, name: str) -> Target | None:
+        """A key, file stem, title, id or path inside of `[[…]]`."""
+        if _PRP.match(name):
+            return self.prp(package, name)
+        uid = self._names.get((package, slugify(name))) or self._names.get((package, "wiki:" + slugify(name)))
+        if uid:
+            return Target(uid, split_uid(uid)[1])
+        return self.path(package, from_path, name)
+
+    def _at(self, package: str, base: str) -> Target | None:
+        if base.startswith(".."):
+            return None
+        stems = (base, base.removesuffix(".html")) if base.endswith(".html") else (base,)
+        for stem in stems:
+            for suffix in _SUFFIXES:
+                if found := self._hit(package, stem + suffix):
+                    return found
+        if base in self._folders[package] or base == ".":
+            return Target(None, base)
+        return None
+
+    def _hit(self, package: str, path: str) -> Target | None:
+        if uid := self._documents.get((package, path)):
+            return Target(uid, path)
+        return Target(None, path) if path in self._files[package] else None
+
+    def _by_suffix(self, package: str, wanted: str) -> Target | None:
+        """The only file whose path ends in what is written (`tools/init.ts` for `src/tools/init.ts`)."""
+        tail = posixpath.normpath(wanted).lstrip("./")
+        name = tail.rpartition("/")[2]
+        if not name or tail.startswith(".."):
+            return None
+        found = [p for p in self._by_name.get((package, name), ()) if p == tail or p.endswith("/" + tail)]
+        return self._hit(package, found[0]) if len(found) == 1 else None

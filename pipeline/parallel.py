@@ -1,0 +1,57 @@
+"""Map over documents with all cores where there is enough to do, in order, by plain processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MIN_CHARS = 3_000_000
+"""Below this much text the start of processes costs more than they save (measured: 0.4 s)."""
+
+_BATCH_CHARS = 1_000_000
+
+
+def map_batches(
+    work: Callable[[list[Item]], Result], items: Sequence[Item], size_of: Callable[[Item], int]
+) -> Iterator[Result]:
+    """`work` applied to batches of about a megabyte of text, results in the order of `items`.
+
+    `work` must be importable (a module's function or a partial of one) and without side effects.
+    """
+    batches: list[list[Item]] = [[]]
+    room = _BATCH_CHARS
+    for item in items:
+        if room <= 0:
+            batches.append([])
+            room = _BATCH_CHARS
+        batches[-1].append(item)
+        room -= size_of(item)
+    total = sum(map(size_of, items))
+    workers = min(os.cpu_count() or 1, len(batches))
+    if total < MIN_CHARS or workers < 2:
+        for batch in batches:
+            if batch:
+                yield work(batch)
+        return
+    # Not fork: Polars and DuckDB keep threads that a forked child would wait for.
+    context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+    if os.name == "posix":
+        context.set_forkserver_preload(["pipeline.extract.document", "pipeline.chunk"])
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_single_threaded) as pool:
+        pending = []
+        for batch in batches:
+            pending.append(pool.submit(work, batch))
+            if len(pending) > workers * 3:
+                yield pending.pop(0).result()
+        for future in pending:
+            yield future.result()
+
+
+def _single_threaded() -> None:
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"

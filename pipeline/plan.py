@@ -1,0 +1,176 @@
+"""Stages, what each depends on, and which of them a build would have to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.sources.protocol import Scan
+from pipeline.workspace import Workspace, code_digest, digest, digest_rows
+from syntropy.artifacts import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, locate, read_manifest
+from syntropy.errors import DatabaseError
+
+
+@dataclass(frozen=True)
+class Stage:
+    """`inputs`: (stage, table) it reads; `sections`: configuration it depends on."""
+
+    name: str
+    inputs: tuple[tuple[str, str], ...]
+    sections: tuple[str, ...] = ()
+
+
+SCAN = "source_files"
+
+STAGES = (
+    Stage("documents", ((SCAN, "sources"),)),
+    Stage("chunks", (("documents", "documents"), ("documents", "tags"), ("documents", "headings")), ("chunk", "embed")),
+    Stage("embeddings", (("chunks", "windows"),), ("embed",)),
+    Stage(
+        "relations",
+        (
+            ("documents", "documents"),
+            ("documents", "mentions"),
+            ("documents", "rules"),
+            (SCAN, "sources"),
+            ("chunks", "windows"),
+            ("embeddings", "vectors"),
+        ),
+        ("link", "embed"),
+    ),
+    Stage(
+        "drift",
+        (
+            ("documents", "documents"),
+            ("documents", "diagnostics"),
+            (SCAN, "diagnostics"),
+            ("chunks", "diagnostics"),
+            ("relations", "diagnostics"),
+            ("relations", "relations"),
+        ),
+    ),
+)
+"""Stages with tables, in order; the scan comes before and is always run."""
+
+_EVERYTHING = (
+    (SCAN, "sources"),
+    ("documents", "documents"),
+    ("documents", "tags"),
+    ("documents", "headings"),
+    ("documents", "rules"),
+    ("chunks", "chunks"),
+    ("chunks", "windows"),
+    ("embeddings", "vectors"),
+    ("relations", "relations"),
+    ("drift", "diagnostics"),
+    ("drift", "violations"),
+)
+
+ARTIFACTS = (
+    Stage(DATABASE, _EVERYTHING, ("ranking", "store", "embed", "project")),
+    Stage(
+        INDEX_JSON,
+        (
+            ("documents", "documents"),
+            ("documents", "tags"),
+            ("documents", "rules"),
+            ("relations", "relations"),
+            ("drift", "violations"),
+        ),
+        ("project", "sources"),
+    ),
+    Stage(
+        INDEX_MD,
+        (
+            ("documents", "documents"),
+            ("documents", "rules"),
+            ("chunks", "chunks"),
+            ("drift", "violations"),
+            ("drift", "diagnostics"),
+        ),
+        ("project", "render"),
+    ),
+    Stage(QUERY_SCRIPT, ()),
+    Stage(ENCODER, (("embeddings", "model"),)),
+)
+"""What is published; staged only where its inputs differ from the published ones."""
+
+
+def stage_inputs(workspace: Workspace, stage: Stage, extra: tuple[str, ...] = ()) -> str | None:
+    """The digest of all that decides a stage's result; None where an input was never made."""
+    parts = [
+        stage.name,
+        code_digest(),
+        workspace.config.canonical_json(*stage.sections) if stage.sections else "",
+        *extra,
+    ]
+    for source, table in stage.inputs:
+        record = workspace.record(source)
+        if record is None or table not in record.digests:
+            return None
+        parts.append(record.digests[table])
+    return digest(*parts)
+
+
+def published_inputs(workspace: Workspace) -> dict[str, str]:
+    """Artifact -> input digest of what is published and whole by size; empty where nothing is."""
+    try:
+        manifest = read_manifest(workspace.out)
+    except DatabaseError:
+        return {}  # damaged: everything is staged again
+    if manifest is None:
+        return {}
+    intact = {
+        name
+        for name, (size, _) in manifest.artifacts.items()
+        if (path := locate(workspace.out, name)).is_file() and path.stat().st_size == size
+    }
+    inputs: dict[str, Any] = manifest.facts.get("inputs", {})
+    return {
+        name: str(value)
+        for name, value in inputs.items()
+        if all(part in intact for part in manifest.artifacts if part == name or part.startswith(f"{name}/"))
+        and any(part == name or part.startswith(f"{name}/") for part in [*manifest.artifacts, *_optional(name)])
+    }
+
+
+def _optional(name: str) -> list[str]:
+    """Without embeddings there is no encoder, and nothing of it can be missing."""
+    return [ENCODER] if name == ENCODER else []
+
+
+def pending(workspace: Workspace, *, extra: dict[str, tuple[str, ...]]) -> list[str]:
+    """Names of stages and artifacts a build would run now; empty: everything is up to date.
+
+    The scan's record must be current. `extra` adds inputs that are no tables (`source-date` for
+    the index). A stage behind a pending one is pending: what it will read is not known yet.
+    """
+    waiting: list[str] = []
+    for stage in STAGES:
+        inputs = (
+            None
+            if any(s in waiting for s, _ in stage.inputs)
+            else stage_inputs(workspace, stage, extra.get(stage.name, ()))
+        )
+        if inputs is None or workspace.up_to_date(stage.name, inputs) is None:
+            waiting.append(stage.name)
+    published = published_inputs(workspace) if workspace.fresh_only else {}
+    for artifact in ARTIFACTS:
+        behind = any(s in waiting for s, _ in artifact.inputs)
+        inputs = None if behind else stage_inputs(workspace, artifact, extra.get(artifact.name, ()))
+        if inputs is None or published.get(artifact.name) != inputs:
+            waiting.append(artifact.name)
+    copy = workspace.index_copy
+    if any(a.name in waiting for a in ARTIFACTS) or (copy is not None and not copy.is_file()):
+        waiting.append(MANIFEST)
+    return waiting
+
+
+def scan_digest(scan: Scan) -> str:
+    """Digest of a scan's rows, cheap enough to be taken before anything is loaded."""
+    return digest(digest_rows(scan.files), digest_rows(scan.diagnostics))
+
+
+def extra_inputs(source_date: str) -> dict[str, tuple[str, ...]]:
+    """Inputs that are no tables: a SOURCE_DATE_EPOCH, where it is set, decides `synced_at`."""
+    return {INDEX_JSON: (f"source-date {source_date}",)} if source_date else {}

@@ -1,0 +1,41 @@
+"""`query.py`: a standalone read-only reader for people who have just the artifacts.
+
+Its text analysis is the reader's own source (`syntropy.analysis`), taken over by name, so that it
+cannot drift from the index.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+
+import duckdb
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from syntropy import analysis, lexical
+from syntropy.artifacts import DATABASE
+from syntropy.schema import SCHEMA_VERSION, STEMMER, STOP_WORDS
+
+_CONSTANTS = ("_WORD", "_CANDIDATE", "_SEPARATOR", "_CAMEL", "_NON_ASCII", "MAX_JOINED")
+_FUNCTIONS = ("fold", "words", "_expanded", "_parts", "identifier_text")
+
+
+@lru_cache(maxsize=1)
+def render_query_script() -> str:
+    """The script's source; the same for every project of one version."""
+    source = inspect.getsource(analysis)
+    constants = [line for line in source.splitlines() if line.split(" = ")[0] in _CONSTANTS]
+    functions = [inspect.getsource(inspect.unwrap(getattr(analysis, name))) for name in _FUNCTIONS]
+    functions = [text[text.index("def ") :] for text in functions]
+    environment = Environment(  # noqa: S701 (Python, not HTML)
+        loader=PackageLoader("pipeline.render"), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
+    return environment.get_template("query.py.jinja").render(
+        duckdb_version=duckdb.__version__,
+        database=DATABASE,
+        schema_version=SCHEMA_VERSION,
+        stemmer=STEMMER,
+        stop_words=" ".join(STOP_WORDS),
+        analysis="\n".join(constants) + "\n\n\n" + "\n\n".join(functions).rstrip(),
+        top_sql=lexical.TOP_SQL,
+    )

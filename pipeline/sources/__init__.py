@@ -1,0 +1,1 @@
+"""Connectors: one module a kind of source, all behind `protocol.Connector`; none knows another."""

@@ -1,0 +1,218 @@
+"""The project's own files: a walk that follows no link, opens regular files only and loses nothing.
+
+Every file met ends in one row: indexed by a source, excluded by a named rule, or rejected with a
+diagnostic. Folders that are pruned whole (`.git`, ignored ones) are one row each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from pipeline.diagnostics import Diagnostic
+from pipeline.sources.decode import UndecodableError, decode
+from pipeline.sources.layout import Layout
+from pipeline.sources.protocol import Scan, SourceFile, SourceText
+from syntropy.config import SourcesConfig
+from syntropy.errors import BuildError
+from syntropy.ids import PROJECT_PACKAGE
+
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+# O_NONBLOCK: opening a FIFO would otherwise wait forever for a writer.
+
+_IgnoreStack = tuple[tuple[str, GitIgnoreSpec], ...]
+
+
+class ProjectConnector:
+    """Files below `root`, chosen by `[sources]`; `own` are our own folders, relative, never read."""
+
+    package = PROJECT_PACKAGE
+
+    def __init__(self, root: Path, sources: SourcesConfig, *, own: Iterable[str] = ()) -> None:
+        self._root = root
+        self._sources = sources
+        self._layout = Layout(sources)
+        self._own = {path.strip("/") for path in own if path}
+        self._files: list[SourceFile] = []
+        self._diagnostics: list[Diagnostic] = []
+
+    def scan(self) -> Scan:
+        """Walk, assign and hash. Raises BuildError above `sources.max_files`."""
+        self._files, self._diagnostics = [], []
+        ignores: _IgnoreStack = ()
+        if self._sources.respect_gitignore:
+            ignores = self._with_ignore_file((), "", ".git/info/exclude")
+        self._walk("", ignores)
+        self._files.sort(key=lambda f: f.path)
+        return Scan(self._files, sorted(self._diagnostics))
+
+    def read(self, paths: Iterable[str]) -> Iterator[SourceText | Diagnostic]:
+        for path in paths:
+            assignment = self._layout.assign(path)
+            assert assignment is not None  # the scan called it indexed
+            try:
+                data = read_regular_file(self._root / path)
+                yield SourceText(
+                    self.package,
+                    path,
+                    "",
+                    assignment.kind,
+                    assignment.scope,
+                    hashlib.sha256(data).hexdigest(),
+                    decode(data),
+                )
+            except (OSError, UndecodableError) as error:
+                yield self._diagnostic(
+                    "warning",
+                    "changed-while-building",
+                    path,
+                    f"could be read a moment ago, now: {error}",
+                    "build again",
+                )
+
+    def _walk(self, folder: str, ignores: _IgnoreStack) -> None:
+        try:
+            entries = sorted(os.scandir(self._root / folder), key=lambda e: e.name)
+        except OSError as error:
+            self._reject(folder, "unreadable", f"cannot list the folder: {error.strerror}", "check its permissions")
+            return
+        if self._sources.respect_gitignore:
+            ignores = self._with_ignore_file(ignores, folder, ".gitignore")
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if not _clean(entry.name):
+                shown = os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
+                self._reject(shown, "bad-name", "the name holds control characters or is no UTF-8", "rename it")
+            elif entry.is_symlink():
+                self._exclude(path, "symlink")
+            elif entry.is_dir(follow_symlinks=False):
+                reason = self._pruned(path, entry.name, ignores)
+                if reason:
+                    self._exclude(f"{path}/", reason)
+                else:
+                    self._walk(path, ignores)
+            else:
+                self._file(path, entry, ignores)
+            if len(self._files) > self._sources.max_files:
+                raise BuildError(
+                    f"more than {self._sources.max_files} files below {self._root}",
+                    hint="narrow [sources].include, or raise sources.max_files",
+                )
+
+    def _pruned(self, path: str, name: str, ignores: _IgnoreStack) -> str:
+        if name == ".git":
+            return "git-folder"
+        if path in self._own:
+            return "own-output"
+        if _ignored(f"{path}/", ignores):
+            return "gitignore"
+        return self._layout.excluded(f"{path}/")
+
+    def _file(self, path: str, entry: os.DirEntry[str], ignores: _IgnoreStack) -> None:
+        size = 0
+        try:
+            info = entry.stat(follow_symlinks=False)
+            size = info.st_size
+            if not stat.S_ISREG(info.st_mode):
+                self._reject(path, "not-a-file", "is no regular file (FIFO, socket or device)", "exclude it")
+                return
+            if path in self._own:
+                reason = "own-output"
+            elif _ignored(path, ignores):
+                reason = "gitignore"
+            else:
+                reason = self._layout.excluded(path)
+            assignment = None if reason else self._layout.assign(path)
+            if assignment is None:
+                self._exclude(path, reason or "no-source", size)
+                return
+            if size > self._sources.max_file_bytes:
+                self._reject(
+                    path,
+                    "too-large",
+                    f"has {size} bytes, more than {self._sources.max_file_bytes}",
+                    "split it, or raise sources.max_file_bytes",
+                    size,
+                )
+                return
+            data = read_regular_file(self._root / path)
+            if not data:
+                self._reject(path, "empty", "is empty", "write it or delete it", size, "info")
+                return
+            decode(data)
+        except UndecodableError as error:
+            self._reject(path, error.code, str(error), error.hint, size, line=error.line)
+            return
+        except OSError as error:
+            self._reject(path, "unreadable", f"cannot be read: {error.strerror}", "check its permissions", size)
+            return
+        digest = hashlib.sha256(data).hexdigest()
+        self._files.append(
+            SourceFile(
+                self.package, path, "indexed", assignment.source, assignment.kind, assignment.scope, len(data), digest
+            )
+        )
+
+    def _with_ignore_file(self, ignores: _IgnoreStack, folder: str, name: str) -> _IgnoreStack:
+        path = self._root / folder / name
+        try:
+            lines = read_regular_file(path).decode("utf-8", "replace").splitlines()
+            spec = GitIgnoreSpec.from_lines(lines)
+        except OSError:
+            return ignores  # absent, the common case; an unreadable one shows up as unreadable below
+        except ValueError as error:
+            self._diagnostics.append(
+                self._diagnostic(
+                    "warning",
+                    "bad-gitignore",
+                    f"{folder}/{name}".strip("/"),
+                    f"not understood: {error}",
+                    "mend the pattern",
+                )
+            )
+            return ignores
+        return (*ignores, (f"{folder}/" if folder else "", spec))
+
+    def _exclude(self, path: str, reason: str, size: int = 0) -> None:
+        self._files.append(SourceFile(self.package, path, "excluded", reason, "", "", size, ""))
+
+    def _reject(
+        self, path: str, code: str, message: str, hint: str, size: int = 0, severity: str = "warning", line: int = 0
+    ) -> None:
+        self._files.append(SourceFile(self.package, path or ".", "rejected", code, "", "", size, ""))
+        self._diagnostics.append(self._diagnostic(severity, code, path or ".", message, hint, line))
+
+    def _diagnostic(self, severity: str, code: str, path: str, message: str, hint: str, line: int = 0) -> Diagnostic:
+        return Diagnostic("sources", severity, code, self.package, path, line, message, hint)
+
+
+def read_regular_file(path: Path) -> bytes:
+    """The bytes of a regular file; a link, FIFO or device at the last component is an OSError."""
+    descriptor = os.open(path, _OPEN_FLAGS)
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(0, "no regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as handle:
+            return handle.read()
+    finally:
+        os.close(descriptor)
+
+
+def _clean(name: str) -> bool:
+    return name.isprintable() and not any("\ud800" <= ch <= "\udfff" for ch in name)
+
+
+def _ignored(path: str, ignores: _IgnoreStack) -> bool:
+    """gitignore's verdict: the deepest file that says anything about the path decides."""
+    for base, spec in reversed(ignores):
+        if path.startswith(base):
+            verdict = spec.check_file(path[len(base) :]).include
+            if verdict is not None:
+                return verdict
+    return False

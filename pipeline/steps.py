@@ -1,0 +1,357 @@
+"""The build's steps: each reads its tables, calls one stage, saves what came out. Run by Dagster.
+
+A step whose inputs are those of its record does nothing; one that has to work does so only for
+documents that changed, and takes the rest from its former tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from pipeline.catalog import unique_keys, unique_labels
+from pipeline.chunk import prefix_budget
+from pipeline.chunks import chunk_documents
+from pipeline.embed.cache import EmbeddingCache
+from pipeline.embed.model import Model, resolve_model
+from pipeline.embed.stage import Progress, embed_windows
+from pipeline.extract import stage as extraction
+from pipeline.frames import conform, from_rows
+from pipeline.link.drift import Drift, measure_drift
+from pipeline.link.similar import similar_documents
+from pipeline.link.stage import duplicate_relations, link_mentions
+from pipeline.plan import SCAN, STAGES, scan_digest, stage_inputs
+from pipeline.sources.project import ProjectConnector
+from pipeline.sources.protocol import Scan
+from pipeline.workspace import Record, Workspace, digest
+from syntropy.schema import DIAGNOSTICS, SEVERITIES, SOURCES, TABLES
+
+MAX_SHOWN = 1_000
+"""Diagnostics that the record repeats for the command line; the table holds all."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step did: its record, whether it was up to date already, and figures for people."""
+
+    name: str
+    record: Record
+    skipped: bool
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def data_version(self) -> str:
+        """Digest of the step's tables: equal versions, equal content."""
+        return digest(*(f"{k}={v}" for k, v in sorted(self.record.digests.items())))
+
+
+class Steps:
+    """The steps of one build of one workspace."""
+
+    def __init__(self, workspace: Workspace, *, progress: Progress | None = None) -> None:
+        self.workspace = workspace
+        self._progress = progress
+
+    @property
+    def connector(self) -> ProjectConnector:
+        workspace = self.workspace
+        return ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())
+
+    @cached_property
+    def model(self) -> Model:
+        return resolve_model(self.workspace.config.embed)
+
+    def source_files(self, scan: Scan | None = None) -> StepResult:
+        """Scan (unless one is given), and store it where it differs from the former one."""
+        scan = scan or self.connector.scan()
+        inputs = scan_digest(scan)
+        known = self.workspace.up_to_date(SCAN, inputs)
+        if known:
+            return StepResult(SCAN, known, True)
+        tables = {
+            "sources": conform(SOURCES, from_rows(SOURCES, scan.files)),
+            "diagnostics": conform(DIAGNOSTICS, from_rows(DIAGNOSTICS, dict.fromkeys(scan.diagnostics))),
+        }
+        return StepResult(SCAN, self.workspace.save(SCAN, inputs, tables), False)
+
+    def documents(self) -> StepResult:
+        """Extract what is new or changed, take the rest from the former tables, make keys unique."""
+        inputs, known = self._inputs("documents")
+        if known:
+            return StepResult("documents", known, True)
+        wanted = self.workspace.table(SCAN, "sources").filter(pl.col("status") == "indexed")
+        former = self._former("documents")
+        kept = _unchanged(wanted, former)
+        changed = wanted.filter(~_uid_column().is_in(kept.implode()))["path"].to_list()
+        found = extraction.extract_texts(self.connector.read(changed))
+        tables = {
+            name: pl.concat([former[name].filter(pl.col("document").is_in(kept.implode())), getattr(found, name)])
+            if former
+            else getattr(found, name)
+            for name in ("documents", "tags", "headings", "mentions", "rules")
+        }
+        documents, clashes = unique_keys(tables["documents"].sort("document"))
+        tables["documents"] = documents
+        tables["rules"] = unique_labels(tables["rules"].sort("document", "line"))
+        tables = {name: conform(TABLES[name], frame) for name, frame in tables.items()}
+        carried = _carried_diagnostics(former, kept)
+        tables["diagnostics"] = conform(DIAGNOSTICS, pl.concat([carried, found.diagnostics, clashes]).unique())
+        record = self.workspace.save("documents", inputs, tables)
+        return StepResult("documents", record, False, {"extracted": len(changed), "reused": len(kept)})
+
+    def chunks(self) -> StepResult:
+        """Chunk documents whose text, title or tags changed."""
+        inputs, known = self._inputs("chunks")
+        if known:
+            return StepResult("chunks", known, True)
+        config = self.workspace.config
+        documents = self.workspace.table("documents", "documents")
+        tags = self.workspace.table("documents", "tags")
+        former = self._former("chunks")
+        keys = _chunk_keys(documents, tags)
+        same = (
+            keys.join(former["keys"], on=["document", "input"], how="semi")["document"]
+            if former
+            else keys["document"].clear()
+        )
+        changed = documents.filter(~pl.col("document").is_in(same.implode()))
+        chunks, windows = chunk_documents(
+            changed,
+            tags,
+            self.workspace.table("documents", "headings"),
+            tokenizer=self.model.tokenizer,
+            chunk=config.chunk,
+            embed=config.embed,
+            prefix_tokens=prefix_budget(config.embed, self.model.max_tokens),
+        )
+        chunks, windows, rejected = _within_limit(chunks, windows, config.chunk.max_chunks_per_document)
+        if former:
+            keep = pl.col("document").is_in(same.implode())
+            chunks = pl.concat([former["chunks"].filter(keep), chunks])
+            windows = pl.concat([former["windows"].filter(keep), windows])
+            rejected = pl.concat(
+                [
+                    former["diagnostics"].filter((pl.col("package") + ":" + pl.col("path")).is_in(same.implode())),
+                    rejected,
+                ]
+            )
+        tables = {
+            "chunks": conform(TABLES["chunks"], chunks),
+            "windows": conform(TABLES["windows"], windows),
+            "diagnostics": conform(DIAGNOSTICS, rejected),
+            "keys": keys.sort("document"),
+        }
+        record = self.workspace.save("chunks", inputs, tables)
+        return StepResult("chunks", record, False, {"chunked": changed.height, "reused": len(same)})
+
+    def embeddings(self, engine: Callable[[Model], Any]) -> StepResult:
+        """Encode windows the cache does not know. The vectors stay in the cache; the record names them."""
+        inputs, known = self._inputs("embeddings")
+        if known and self._vectors_present():
+            return StepResult("embeddings", known, True)
+        figures: dict[str, Any] = {"encoded": 0, "engine": "", "fingerprint": "", "model": "", "dimension": 0}
+        if self.workspace.config.embed.enabled:
+            model = self.model
+            chunks, windows = self.workspace.table("chunks", "chunks"), self.workspace.table("chunks", "windows")
+            done = embed_windows(
+                chunks,
+                windows,
+                self.cache,
+                model=model,
+                engine=lambda: engine(model),
+                prefix_tokens=prefix_budget(self.workspace.config.embed, model.max_tokens),
+                progress=self._progress,
+            )
+            figures |= {
+                "encoded": done.encoded,
+                "engine": done.engine,
+                "fingerprint": model.fingerprint(),
+                "model": model.name,
+                "max_tokens": model.max_tokens,
+                "windows": done.windows,
+            }
+        windows_record = self.workspace.record("chunks")
+        assert windows_record is not None
+        version = digest(windows_record.digests["windows"], str(figures["fingerprint"]))
+        record = self.workspace.save(
+            "embeddings",
+            inputs,
+            {},
+            figures,
+            digests={"vectors": version, "model": digest(str(figures["fingerprint"]))},
+        )
+        return StepResult("embeddings", record, False, figures)
+
+    def relations(self) -> StepResult:
+        """Explicit links, duplicates and see-also."""
+        inputs, known = self._inputs("relations")
+        if known:
+            return StepResult("relations", known, True)
+        documents = self.workspace.table("documents", "documents")
+        links = link_mentions(
+            documents,
+            self.workspace.table("documents", "mentions"),
+            self.workspace.table("documents", "rules"),
+            self.workspace.table(SCAN, "sources"),
+        )
+        duplicates = duplicate_relations(documents)
+        similar = duplicates.clear()
+        if self.workspace.config.embed.enabled:
+            windows = self.workspace.table("chunks", "windows")
+            similar = similar_documents(
+                windows, self.vectors(windows), self.workspace.config.link, duplicates=duplicates
+            )
+        tables = {
+            "relations": conform(TABLES["relations"], pl.concat([links.relations, duplicates, similar])),
+            "diagnostics": conform(DIAGNOSTICS, links.diagnostics),
+        }
+        record = self.workspace.save("relations", inputs, tables, {"checked": links.checked})
+        return StepResult("relations", record, False, {"checked references": links.checked})
+
+    def drift(self) -> StepResult:
+        """All diagnostics in one table, and drift."""
+        inputs, known = self._inputs("drift")
+        if known:
+            return StepResult("drift", known, True)
+        diagnostics = pl.concat(
+            [self.workspace.table(stage, "diagnostics") for stage in (SCAN, "documents", "chunks", "relations")]
+        ).unique()
+        relations = self.workspace.record("relations")
+        assert relations is not None
+        found = measure_drift(
+            self.workspace.table("documents", "documents"), diagnostics, references=int(relations.facts["checked"])
+        )
+        tables = {
+            "diagnostics": conform(DIAGNOSTICS, diagnostics),
+            "violations": conform(TABLES["violations"], found.violations),
+        }
+        shown = tables["diagnostics"].filter(pl.col("severity") != "info").head(MAX_SHOWN)
+        counts = {s: int((tables["diagnostics"]["severity"] == s).sum()) for s in SEVERITIES}
+        facts = {
+            "score": found.score,
+            "claims": found.claims,
+            "diagnostics": [list(r) for r in shown.iter_rows()],
+            "counts": counts,
+        }
+        record = self.workspace.save("drift", inputs, tables, facts)
+        return StepResult("drift", record, False, {"score": found.score, "claims": found.claims})
+
+    @property
+    def cache(self) -> EmbeddingCache:
+        return EmbeddingCache(self.workspace.cache, self.model.fingerprint())
+
+    def _vectors_present(self) -> bool:
+        """Somebody may have emptied the cache since the record was written."""
+        if not self.workspace.config.embed.enabled:
+            return True
+        hashes = self.workspace.table("chunks", "windows")["text_hash"].unique()
+        return bool(self.cache.known(hashes).all())
+
+    def vectors(self, windows: pl.DataFrame) -> pl.DataFrame:
+        """`text_hash`, `vector` of all windows."""
+        return self.cache.vectors(windows["text_hash"])
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table of the database in stage form."""
+        where = {
+            "sources": SCAN,
+            "chunks": "chunks",
+            "windows": "chunks",
+            "relations": "relations",
+            "diagnostics": "drift",
+            "violations": "drift",
+        }
+        names = (
+            "sources",
+            "documents",
+            "tags",
+            "headings",
+            "rules",
+            "chunks",
+            "windows",
+            "relations",
+            "diagnostics",
+            "violations",
+        )
+        return {name: self.workspace.table(where.get(name, "documents"), name) for name in names}
+
+    def measured_drift(self) -> Drift:
+        """Drift as the last `drift` step found it."""
+        record = self.workspace.record("drift")
+        assert record is not None
+        return Drift(record.facts["score"], record.facts["claims"], self.workspace.table("drift", "violations"))
+
+    def _inputs(self, name: str) -> tuple[str, Record | None]:
+        stage = next(s for s in STAGES if s.name == name)
+        inputs = stage_inputs(self.workspace, stage)
+        if inputs is None:
+            raise FileNotFoundError(
+                f"step {name} needs {', '.join(sorted({s for s, _ in stage.inputs}))} to be built first"
+            )
+        return inputs, self.workspace.up_to_date(name, inputs)
+
+    def _former(self, stage: str) -> dict[str, pl.DataFrame]:
+        """The former tables of a stage if our code and its configuration are the same; else none."""
+        record = self.workspace.record(stage) if self.workspace.fresh_only else None
+        if record is None or record.facts.get("method") != self.workspace.method(stage):
+            return {}
+        return {name: self.workspace.table(stage, name) for name in record.tables}
+
+
+def _uid_column() -> pl.Expr:
+    return pl.col("package") + ":" + pl.col("path")
+
+
+def _unchanged(wanted: pl.DataFrame, former: Mapping[str, pl.DataFrame]) -> pl.Series:
+    """Uids whose former document has the same content, kind and scope."""
+    uids = wanted.with_columns(_uid_column().alias("document"))
+    if not former:
+        return uids["document"].clear()
+    return uids.join(former["documents"], on=["document", "content_hash", "kind", "scope"], how="semi")["document"]
+
+
+def _carried_diagnostics(former: Mapping[str, pl.DataFrame], kept: pl.Series) -> pl.DataFrame:
+    """Diagnostics of documents that were not extracted again; clashes are found anew."""
+    if not former:
+        return from_rows(DIAGNOSTICS, [])
+    return former["diagnostics"].filter((pl.col("stage") == "extract") & _uid_column().is_in(kept.implode()))
+
+
+def _chunk_keys(documents: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
+    """`document`, `input`: what a document's chunks depend on (content, kind, title, tags)."""
+    joined = (
+        tags.sort("document", "position").group_by("document", maintain_order=True).agg(pl.col("tag").str.join(" "))
+    )
+    frame = documents.select("document", "content_hash", "kind", "title").join(joined, on="document", how="left")
+    return frame.select(
+        "document",
+        pl.concat_str(["content_hash", "kind", "title", pl.col("tag").fill_null("")], separator="\x1f").alias("input"),
+    )
+
+
+def _within_limit(
+    chunks: pl.DataFrame, windows: pl.DataFrame, limit: int
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Chunks without those of documents that have too many; a diagnostic for each such document."""
+    counts = chunks.group_by("document").len().filter(pl.col("len") > limit).sort("document")
+    rows = []
+    for uid, count in counts.iter_rows():
+        package, _, path = uid.partition(":")
+        rows.append(
+            (
+                "chunk",
+                "warning",
+                "too-many-chunks",
+                package,
+                path,
+                0,
+                f"makes {count} chunks, more than {limit}",
+                "split the file, exclude it, or raise chunk.max_chunks_per_document",
+            )
+        )
+    over = pl.col("document").is_in(counts["document"].implode())
+    return chunks.filter(~over), windows.filter(~over), from_rows(DIAGNOSTICS, rows)

@@ -1,0 +1,1 @@
+"""Tables to the search database, and artifacts to their published place. Only this writes `build/`."""

@@ -1,0 +1,98 @@
+"""Text to terms, the same on both sides: what the full-text index holds and what a query asks for.
+
+DuckDB's full-text index splits on everything but letters, digits and `_`, lower-cases, strips accents
+and stems (`schema.TOKEN_BREAK`, `schema.STEMMER`). `index_terms` does exactly that in Python; a blocking
+check compares both on every build. Identifiers get a field of their own: parts of joined ones
+(`fooBar` → foo bar, `foo_bar` → foo bar) and one joined form of spelled ones (`1.0.21` → 1_0_21,
+`PRP-29.3` → prp_29_3, `--dry-run` → dry_run, `src/a.py` → src_a_py a_py).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Protocol
+
+from .schema import STEMMER, STOP_WORDS
+
+_WORD = re.compile(r"\w+")
+_CANDIDATE = re.compile(r"[\w./:\-]{2,}")
+_SEPARATOR = re.compile(r"[./:\-]+")
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
+_STOP = frozenset(STOP_WORDS)
+MAX_JOINED = 120
+"""Longer joined forms are URLs or data, and nobody types them."""
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802 (PyStemmer's name)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> _Stemmer:
+    import Stemmer  # 2 ms, and importing the CLI must not need it
+
+    return Stemmer.Stemmer(STEMMER)  # type: ignore[no-any-return]
+
+
+def fold(text: str) -> str:
+    """Lower case without accents, as DuckDB's `lower(strip_accents(…))`."""
+    lowered = text.lower()
+    if not _NON_ASCII.search(lowered):
+        return lowered
+    decomposed = unicodedata.normalize("NFD", lowered)
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+
+
+def words(text: str) -> list[str]:
+    """Folded words in order, stop words included, not stemmed."""
+    return _WORD.findall(fold(text))
+
+
+def index_terms(text: str) -> list[str]:
+    """Stemmed terms in order, stop words left out: the terms of a text in the full-text index.
+
+    Porter stems a lone `s` (of `it's`) to nothing, and nothing is no term.
+    """
+    stem = _stemmer().stemWord
+    return [term for word in words(text) if word not in _STOP and (term := stem(word))]
+
+
+def query_terms(text: str) -> list[str]:
+    """Distinct terms of a query, words first, then its identifiers' parts and joined forms.
+
+    A query of nothing but stop words keeps none; the caller says so.
+    """
+    return list(dict.fromkeys(index_terms(text) + index_terms(identifier_text(text))))
+
+
+def identifier_text(text: str) -> str:
+    """Parts and joined forms of the identifiers in a text, separated by spaces, repeats kept."""
+    return " ".join(filter(None, map(_expanded, _CANDIDATE.findall(text))))
+
+
+@lru_cache(maxsize=200_000)
+def _expanded(token: str) -> str:
+    """Parts and joined forms of one token; empty for a plain word."""
+    token = token.strip("./:-")
+    if len(token) > MAX_JOINED or (token.isalpha() and (token.islower() or token[1:].islower() or token.isupper())):
+        return ""
+    pieces = [piece for piece in _SEPARATOR.split(token) if piece]
+    found: list[str] = []
+    if len(pieces) > 1:
+        found.append("_".join(pieces))
+        name = token.rpartition("/")[2]
+        if "/" in token and len(_SEPARATOR.split(name)) > 1:
+            found.append(_SEPARATOR.sub("_", name))
+    for piece in pieces:
+        parts = [part for bit in piece.split("_") if bit for part in _parts(bit)]
+        if len(parts) > 1:
+            found.extend(parts)
+    return " ".join(found)
+
+
+def _parts(word: str) -> list[str]:
+    """`fooBar2` -> foo, Bar, 2; words of other scripts stay whole."""
+    return _CAMEL.findall(word) if word.isascii() else [word]

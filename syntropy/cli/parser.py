@@ -1,0 +1,132 @@
+"""The commands, their options and their help, in one table of argparse calls."""
+
+from __future__ import annotations
+
+import argparse
+
+_MODES = ("fast", "semantic")
+_SOURCES = ("patterns", "prps", "memories", "rules", "docs")
+
+
+def build_parser(version: str) -> argparse.ArgumentParser:
+    """The whole parser. `run` names module.function of `syntropy.cli` that does the work."""
+    parser = argparse.ArgumentParser(
+        prog="syntropy",
+        description="One prebuilt search database over everything a team knows.",
+        epilog='Start with `syntropy init` in a project, then `syntropy search "…"`.',
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"syntropy {version}")
+    commands = parser.add_subparsers(metavar="COMMAND")
+
+    init = _command(
+        commands, "init", "build.init", "Write syntropy.toml for a project and build it.", "syntropy init ~/work/parcel"
+    )
+    init.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project's folder (default: here)")
+    init.add_argument("--no-build", action="store_true", help="only write the configuration")
+
+    build = _command(commands, "build", "build.build", "Build and publish what changed.", "syntropy build --dry-run")
+    build.add_argument("--project", metavar="PATH", help="project to build (default: the one around this folder)")
+    build.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
+    build.add_argument("--full", action="store_true", help="ignore former results (not the embeddings' cache)")
+    build.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    build.add_argument("--hnsw", choices=("auto", "always", "never"), help="overrides store.hnsw")
+    build.add_argument("--no-embeddings", action="store_true", help="lexical search only (embed.enabled = false)")
+    build.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
+    build.add_argument("--quiet", action="store_true", help="print problems only")
+    _json(build)
+
+    status = _command(
+        commands, "status", "build.status", "Show the last build, staleness and problems.", "syntropy status"
+    )
+    status.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
+    status.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
+    _json(status)
+
+    search = _reader(
+        commands, "search", "read.search", "Find passages.", 'syntropy search "retry failed webhooks" --source prps'
+    )
+    search.add_argument("query", metavar="QUERY", nargs="+", help="words, an identifier, a question")
+    search.add_argument(
+        "--mode", choices=_MODES, default="", help="fast: BM25; semantic: vectors (default: search.mode)"
+    )
+    search.add_argument(
+        "--source",
+        action="append",
+        choices=_SOURCES,
+        default=[],
+        dest="sources",
+        help="only this source; may be repeated",
+    )
+    search.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        dest="kinds",
+        help="only this kind (prp, pattern, rule, …); may be repeated",
+    )
+    search.add_argument(
+        "--scope", choices=("system", "user"), default="", help="only framework or only project documents"
+    )
+    search.add_argument("-n", "--limit", type=int, help="number of hits (default: search.limit)")
+    search.add_argument("--threshold", type=float, help="leave out hits with a lower score (0-1)")
+
+    doc = _reader(
+        commands, "doc", "read.doc", "Print a document, or some of its lines.", "syntropy doc PRP-29.3 --lines 10-20"
+    )
+    doc.add_argument("path", metavar="PATH", help="path, citation (path#L3-L9) or unique key")
+    doc.add_argument("--lines", metavar="A-B", help="only these lines, from 1")
+    doc.add_argument("--scope", choices=("system", "user"), default="", help="system: the path starts below .ce/")
+
+    section = _reader(
+        commands,
+        "section",
+        "read.section",
+        "Print the section under a heading.",
+        'syntropy section docs/faq.md "Tracking"',
+    )
+    section.add_argument("path", metavar="PATH", help="path or unique key")
+    section.add_argument("heading", metavar="HEADING", help="its text, anchor or a part of it")
+
+    rules = _reader(commands, "rules", "read.rules", "List rules.", "syntropy rules --severity forbidden")
+    rules.add_argument("--scope", choices=("system", "user"), default="", help="only framework or only project rules")
+    rules.add_argument("--severity", choices=("mandatory", "forbidden", "advisory"), default="", help="only these")
+
+    _reader(commands, "drift", "read.drift", "Show drift: claims that do not hold.", "syntropy drift")
+    _reader(
+        commands, "verify", "read.verify", "Check every artifact against the manifest.", "syntropy verify --out build"
+    )
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    run: str,
+    text: str,  # type: ignore[type-arg,unused-ignore]
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=text, description=text, epilog=f"example: {example}", allow_abbrev=False)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _reader(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    run: str,
+    text: str,  # type: ignore[type-arg,unused-ignore]
+    example: str,
+) -> argparse.ArgumentParser:
+    """A command that reads published knowledge: all of them say in the same way from where."""
+    parser = _command(commands, name, run, text, example)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
+    where.add_argument("--out", metavar="DIR", help="a folder of artifacts")
+    where.add_argument("--db", metavar="FILE", help="a database file")
+    _json(parser)
+    return parser
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="machine-readable output")

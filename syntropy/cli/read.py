@@ -1,0 +1,160 @@
+"""Commands that read published knowledge."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+
+from syntropy.artifacts import verify_files
+from syntropy.cli.output import print_json, printable, warn
+from syntropy.config import load_config, require_project
+from syntropy.errors import UsageError
+from syntropy.knowledge import Knowledge, open_knowledge
+
+
+def opened(given: argparse.Namespace) -> Knowledge:
+    """The knowledge that --project, --out, --db, their environment variables or the folder name."""
+    if not (given.project or given.out or given.db):
+        given.db = os.environ.get("SYNTROPY_DB")
+        given.out = None if given.db else os.environ.get("SYNTROPY_OUT")
+        given.project = None if given.db or given.out else os.environ.get("SYNTROPY_PROJECT")
+    return open_knowledge(project=given.project or None, out=given.out or None, db=given.db or None)
+
+
+def search(given: argparse.Namespace) -> int:
+    """0 with hits, 1 without."""
+    with opened(given) as knowledge:
+        found = knowledge.search(
+            " ".join(given.query),
+            mode=given.mode,
+            sources=given.sources,
+            kinds=given.kinds,
+            scope=given.scope,
+            limit=given.limit,
+            threshold=given.threshold,
+        )
+        _warn_if_stale(knowledge)
+    if given.json:
+        print_json(
+            {
+                "query": found.query,
+                "mode": found.mode,
+                "count": len(found.hits),
+                "unknown_terms": found.unknown_terms,
+                "hits": [hit.as_dict() for hit in found.hits],
+            }
+        )
+        return 0 if found.hits else 1
+    for hit in found.hits:
+        headings = f" › {hit.headings.rpartition(' > ')[2]}" if hit.headings else ""
+        print(f"{hit.score:.3f}  {printable(str(hit.citation))}  [{hit.kind}] {printable(hit.title + headings)}")
+        print(f"       {printable(hit.snippet)}")
+    if not found.hits:
+        tried = f"looked up: {', '.join(found.terms)}" if found.terms else "no word of the query can be looked up"
+        print(f"no hits ({found.mode}; {tried})", file=sys.stderr)
+    elif found.unknown_terms:
+        warn(f"found nowhere: {', '.join(found.unknown_terms)}")
+    return 0 if found.hits else 1
+
+
+def doc(given: argparse.Namespace) -> int:
+    """Print a document; a citation's lines count as --lines."""
+    path, span = given.path, given.lines
+    if span is None and (match := re.search(r"#L(\d+)(?:-L?(\d+))?$", path)):
+        path, span = path[: match.start()], f"{match.group(1)}-{match.group(2) or match.group(1)}"
+    with opened(given) as knowledge:
+        _warn_if_stale(knowledge)
+        document = {"system": knowledge.system_doc, "user": knowledge.user_doc}.get(given.scope, knowledge.document)(
+            path
+        )
+        if span:
+            start, end = _span(span)
+            excerpt = knowledge.lines(f"{document.package}:{document.path}", start, end)
+            if given.json:
+                print_json(excerpt.as_dict())
+            else:
+                print(printable(excerpt.text))
+            return 0
+    if given.json:
+        print_json(document.as_dict())
+    else:
+        sys.stdout.write(printable(document.text))
+    return 0
+
+
+def section(given: argparse.Namespace) -> int:
+    """Print a section."""
+    with opened(given) as knowledge:
+        _warn_if_stale(knowledge)
+        excerpt = knowledge.section(given.path, given.heading)
+    if given.json:
+        print_json(excerpt.as_dict())
+    else:
+        print(printable(excerpt.text))
+    return 0
+
+
+def rules(given: argparse.Namespace) -> int:
+    """List rules by file."""
+    with opened(given) as knowledge:
+        _warn_if_stale(knowledge)
+        found = knowledge.rules(scope=given.scope, severity=given.severity)
+    if given.json:
+        print_json([rule.as_dict() for rule in found])
+        return 0
+    for rule in found:
+        print(f"{rule.severity:<9}  {printable(f'{rule.path}#L{rule.line}')}  {printable(rule.text)}")
+    return 0
+
+
+def drift(given: argparse.Namespace) -> int:
+    """Show drift."""
+    with opened(given) as knowledge:
+        report = knowledge.drift()
+    if given.json:
+        print_json(report.as_dict())
+        return 0
+    print(f"drift {report.score:.4f}: {len(report.violations)} of {report.claims} claims do not hold")
+    for violation in report.violations:
+        place = f"{violation.path}#L{violation.line}" if violation.line else violation.path
+        print(f"{violation.type}  {printable(place)}  {printable(violation.message)}")
+    return 0
+
+
+def verify(given: argparse.Namespace) -> int:
+    """0 if every digest holds, 1 if not. With --db, the folder around the file."""
+    if given.db:
+        out = Path(given.db).parent
+    elif given.out:
+        out = Path(given.out)
+    else:
+        root = require_project(Path(given.project or os.environ.get("SYNTROPY_PROJECT") or "."))
+        out = root / load_config(root).paths.out
+    problems = verify_files(out)
+    if not problems:
+        with open_knowledge(out=out) as knowledge:  # opens, has our schema, is the one of the manifest
+            documents = knowledge.meta["documents"]
+    if given.json:
+        print_json({"out": str(out), "ok": not problems, "problems": problems})
+    elif problems:
+        for problem in problems:
+            print(problem)
+    else:
+        print(f"{out}: all artifacts are whole ({documents} documents)")
+    return 1 if problems else 0
+
+
+def _span(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"L?(\d+)(?:[-:]L?(\d+))?", text.strip())
+    if not match:
+        raise UsageError(f"--lines {text!r} is no range", hint="give A-B, e.g. --lines 10-20")
+    return int(match.group(1)), int(match.group(2) or match.group(1))
+
+
+def _warn_if_stale(knowledge: Knowledge) -> None:
+    found = knowledge.staleness()
+    if found is not None:
+        warn(found.message())

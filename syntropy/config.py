@@ -1,0 +1,356 @@
+"""Configuration: one frozen dataclass tree, read from four places in a fixed order.
+
+Flags > environment (`SYNTROPY_<SECTION>_<KEY>`) > project (`syntropy.toml`, found by walking up) >
+global (`config.toml` in the user's configuration folder) > the defaults below. An unknown key, or a
+value of the wrong type, is a :class:`~syntropy.errors.ConfigError` that names the nearest known key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+import tomllib
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from .errors import ConfigError, ProjectNotFoundError
+
+CONFIG_NAME = "syntropy.toml"
+ENV_PREFIX = "SYNTROPY_"
+RESERVED_ENV = frozenset({"SYNTROPY_PROJECT", "SYNTROPY_OUT", "SYNTROPY_DB", "SYNTROPY_CONFIG_HOME"})
+"""Environment variables that choose a project or database and are no configuration keys."""
+
+
+def _doc(text: str, default: Any) -> Any:
+    """A field with its description, which `syntropy init` writes beside the value as a comment."""
+    if isinstance(default, list | dict):
+        raise TypeError("defaults must be immutable")
+    return field(default=default, metadata={"doc": text})
+
+
+@dataclass(frozen=True)
+class ProjectConfig:
+    name: str = _doc("name shown in INDEX.md; default: the folder's name", "")
+    framework_version: str = _doc("version of the framework whose documents lie in .ce/", "1.0")
+
+
+@dataclass(frozen=True)
+class PathsConfig:
+    out: str = _doc("folder of the published artifacts, relative to the project", "build")
+    cache: str = _doc("folder of caches and build state; safe to delete", ".syntropy")
+    index_copy: str = _doc("second place for syntropy-index.json, e.g. .ce/syntropy-index.json", "")
+
+
+@dataclass(frozen=True)
+class SourcesConfig:
+    system_prps: tuple[str, ...] = _doc("framework PRPs", (".ce/PRPs/system/**",))
+    system_examples: tuple[str, ...] = _doc("framework patterns", (".ce/examples/system/**",))
+    system_rules: tuple[str, ...] = _doc("framework rules", (".ce/RULES.md",))
+    system_docs: tuple[str, ...] = _doc("other framework documents", (".ce/**",))
+    rules: tuple[str, ...] = _doc(
+        "the project's rules, at any depth",
+        ("**/CLAUDE.md", "**/CLAUDE.local.md", "**/AGENTS.md", "**/RULES.md"),
+    )
+    prps: tuple[str, ...] = _doc("PRPs; the folder below says executed or not", ("**/PRPs/**",))
+    examples: tuple[str, ...] = _doc("patterns and examples", ("**/examples/**",))
+    memories: tuple[str, ...] = _doc("agent memories; subfolders are topics", (".serena/memories/**",))
+    docs: tuple[str, ...] = _doc("documentation", ("docs/**", "README.md", "**/*.md", "**/*.mdx"))
+    include: tuple[str, ...] = _doc("only files that match one of these", ("**",))
+    exclude: tuple[str, ...] = _doc(
+        "never these",
+        ("**/node_modules/**", "**/.venv/**", "**/venv/**", "**/__pycache__/**", "**/dist/**", "**/.DS_Store"),
+    )
+    respect_gitignore: bool = _doc("leave out what .gitignore files leave out", True)
+    max_file_bytes: int = _doc("larger files are listed, not indexed (bytes)", 2_000_000)
+    max_files: int = _doc("stop the build above this many files", 200_000)
+
+
+@dataclass(frozen=True)
+class ChunkConfig:
+    target_tokens: int = _doc("size of a chunk in tokens of the embedding model", 500)
+    overlap_tokens: int = _doc("tokens repeated where a section had to be split", 50)
+    min_tokens: int = _doc("a smaller section joins the next one of its parent", 40)
+    whole_file_tokens: int = _doc("README/index files up to this size stay one chunk", 750)
+    max_chunks_per_document: int = _doc("above it a document is listed, not indexed", 2_000)
+
+
+@dataclass(frozen=True)
+class EmbedConfig:
+    enabled: bool = _doc("without vectors only lexical search works", True)
+    model: str = _doc("'bundled', a folder, or a sentence-transformers model name", "bundled")
+    revision: str = _doc("revision of a model taken by name", "")
+    engine: Literal["auto", "onnx", "sentence-transformers"] = _doc("auto: onnx for the bundled model on a CPU", "auto")
+    device: str = _doc("cpu, cuda, mps; for sentence-transformers", "cpu")
+    window_tokens: int = _doc("tokens of a chunk that one vector covers", 128)
+    window_overlap: int = _doc("tokens that neighbouring windows share", 32)
+    threads: int = _doc("0: one for each core", 0)
+
+
+@dataclass(frozen=True)
+class LinkConfig:
+    similar_threshold: float = _doc("cosine from which two documents are 'see also'", 0.6)
+    similar_limit: int = _doc("see-also links a document gets at most", 5)
+    similar_max_documents: int = _doc("above it no see-also (the comparison is quadratic)", 20_000)
+
+
+@dataclass(frozen=True)
+class StoreConfig:
+    hnsw: Literal["auto", "always", "never"] = _doc("vector index; auto: from hnsw_min_vectors on", "auto")
+    hnsw_min_vectors: int = _doc("below it an exact scan is as fast", 100_000)
+    memory_limit: str = _doc("DuckDB's memory while building", "1GB")
+
+
+@dataclass(frozen=True)
+class RankingConfig:
+    k1: float = _doc("BM25 term saturation", 1.5)
+    b: float = _doc("BM25 length normalisation of the body", 0.75)
+    title: float = _doc("BM25F weight of the title", 2.0)
+    headings: float = _doc("BM25F weight of the heading path", 1.5)
+    path: float = _doc("BM25F weight of the path", 0.75)
+    tags: float = _doc("BM25F weight of tags", 1.0)
+    body: float = _doc("BM25F weight of the text", 1.0)
+    identifiers: float = _doc("BM25F weight of identifiers' parts and joined forms", 0.5)
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    mode: Literal["fast", "semantic"] = _doc("fast: BM25; semantic: vectors", "fast")
+    limit: int = _doc("hits returned", 10)
+    threshold: float = _doc("hits below this score (0-1) are left out", 0.0)
+    hits_per_document: int = _doc("hits one document may take; 0: no cap", 3)
+
+
+@dataclass(frozen=True)
+class ReaderConfig:
+    stale_after: int = _doc("seconds after which changed sources are reported; -1: never", 300)
+
+
+@dataclass(frozen=True)
+class RenderConfig:
+    index_max_tokens: int = _doc("budget of INDEX.md", 8_000)
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    cron: str = _doc("schedule of the rebuild job (off until switched on in Dagster)", "0 5 * * *")
+    sensor_seconds: int = _doc("how often the sensor looks for changed sources", 30)
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole configuration; every section has defaults for every key."""
+
+    project: ProjectConfig = ProjectConfig()
+    paths: PathsConfig = PathsConfig()
+    sources: SourcesConfig = SourcesConfig()
+    chunk: ChunkConfig = ChunkConfig()
+    embed: EmbedConfig = EmbedConfig()
+    link: LinkConfig = LinkConfig()
+    store: StoreConfig = StoreConfig()
+    ranking: RankingConfig = RankingConfig()
+    search: SearchConfig = SearchConfig()
+    reader: ReaderConfig = ReaderConfig()
+    render: RenderConfig = RenderConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+
+    def canonical_json(self, *sections: str) -> str:
+        """Sorted JSON of the named sections (all of them by default), for digests."""
+        names = sections or tuple(f.name for f in fields(self))
+        return json.dumps({n: vars(getattr(self, n)) for n in names}, sort_keys=True)
+
+
+Overrides = Mapping[str, Mapping[str, Any]]
+"""Section -> key -> value, as a TOML file or a set of flags gives them."""
+
+_HINTS: dict[type, dict[str, Any]] = {}
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    if cls not in _HINTS:
+        _HINTS[cls] = typing.get_type_hints(cls)
+    return _HINTS[cls]
+
+
+def find_project(start: Path) -> Path | None:
+    """The nearest folder at or above `start` that holds `syntropy.toml`, or None."""
+    here = start.absolute()
+    for folder in (here, *here.parents):
+        if (folder / CONFIG_NAME).is_file():
+            return folder
+    return None
+
+
+def require_project(start: Path) -> Path:
+    """Like :func:`find_project`; raises ProjectNotFoundError instead of returning None."""
+    found = find_project(start)
+    if found is None:
+        raise ProjectNotFoundError(
+            f"no {CONFIG_NAME} in {start} or any folder above it",
+            hint=f"run `syntropy init {start}`, or name a project with --project",
+        )
+    return found
+
+
+def global_config_path(env: Mapping[str, str] | None = None) -> Path:
+    """`config.toml` in the user's configuration folder (`SYNTROPY_CONFIG_HOME` overrides it)."""
+    env = os.environ if env is None else env
+    if override := env.get("SYNTROPY_CONFIG_HOME"):
+        return Path(override) / "config.toml"
+    if sys.platform == "win32":
+        base = Path(env.get("APPDATA") or Path.home() / "AppData/Roaming")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library/Application Support"
+    else:
+        base = Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base / "syntropy" / "config.toml"
+
+
+def load_config(
+    project: Path | None,
+    *,
+    flags: Overrides | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Config:
+    """Read and merge the four layers over the defaults.
+
+    `project` is the folder that holds `syntropy.toml` (None: no project layer). Raises ConfigError
+    for unknown keys, wrong types and unreadable TOML.
+    """
+    env = os.environ if env is None else env
+    merged: dict[str, dict[str, Any]] = {}
+    files = (global_config_path(env), project / CONFIG_NAME if project else None)
+    layers = [(_read_toml(path), str(path)) for path in files if path is not None and path.is_file()]
+    for layer, where in (*layers, (_from_env(env), "environment"), (flags or {}, "flags")):
+        for section, values in _checked(layer, where).items():
+            merged.setdefault(section, {}).update(values)
+    sections = {name: cls(**merged.get(name, {})) for name, cls in _hints(Config).items()}
+    config = Config(**sections)
+    _check_ranges(config)
+    return config
+
+
+def _read_toml(path: Path) -> Overrides:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", hint="mend the TOML at that place") from error
+
+
+def _from_env(env: Mapping[str, str]) -> Overrides:
+    found: dict[str, dict[str, Any]] = {}
+    known = {
+        f"{ENV_PREFIX}{section}_{f.name}".upper(): (section, f.name)
+        for section, cls in _hints(Config).items()
+        for f in fields(cls)
+    }
+    for name, raw in sorted(env.items()):
+        if not name.startswith(ENV_PREFIX) or name in RESERVED_ENV:
+            continue
+        if name not in known:
+            raise _unknown("environment variable", name, known, "environment")
+        section, key = known[name]
+        hint = _hints(_hints(Config)[section])[key]
+        found.setdefault(section, {})[key] = _parse_text(hint, raw, name)
+    return found
+
+
+def _parse_text(hint: Any, raw: str, name: str) -> Any:
+    """An environment variable's text as the type of its key; lists are comma separated."""
+    if hint is bool:
+        lowered = raw.strip().lower()
+        if lowered in ("1", "true", "yes", "on"):
+            return True
+        if lowered in ("0", "false", "no", "off"):
+            return False
+        raise ConfigError(f"{name}={raw!r} is no yes or no", hint="use true or false")
+    if hint in (int, float):
+        try:
+            return hint(raw)
+        except ValueError as error:
+            raise ConfigError(f"{name}={raw!r} is no number", hint=f"give a {hint.__name__}") from error
+    if typing.get_origin(hint) is tuple:
+        return [part.strip() for part in raw.split(",") if part.strip()]
+    return raw
+
+
+def _checked(layer: Overrides, where: str) -> dict[str, dict[str, Any]]:
+    sections = _hints(Config)
+    result: dict[str, dict[str, Any]] = {}
+    for section, values in layer.items():
+        if section not in sections:
+            raise _unknown("section", section, sections, where)
+        if not isinstance(values, Mapping):
+            raise ConfigError(
+                f"{where}: [{section}] must be a table, not {values!r}", hint=f"write [{section}] on a line of its own"
+            )
+        hints = _hints(sections[section])
+        for key, value in values.items():
+            if key not in hints:
+                raise _unknown(f"key in [{section}]", key, hints, where)
+            result.setdefault(section, {})[key] = _typed(hints[key], value, f"{where}: {section}.{key}")
+    return result
+
+
+def _unknown(what: str, name: str, known: Mapping[str, Any], where: str) -> ConfigError:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    return ConfigError(f"{where}: unknown {what}: {name!r}", hint=hint)
+
+
+def _typed(hint: Any, value: Any, where: str) -> Any:
+    origin = typing.get_origin(hint)
+    if origin is tuple:
+        if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
+            return tuple(value)
+        raise ConfigError(f"{where} = {value!r} must be a list of strings", hint='write ["a", "b"]')
+    if origin is Literal:
+        choices = typing.get_args(hint)
+        if value in choices:
+            return value
+        raise ConfigError(f"{where} = {value!r}", hint=f"choose one of: {', '.join(map(str, choices))}")
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    raise ConfigError(f"{where} = {value!r} must be a {hint.__name__}", hint="see `syntropy init`'s comments")
+
+
+def _check_ranges(config: Config) -> None:
+    """Relations between values that no type expresses."""
+    chunk, embed, search = config.chunk, config.embed, config.search
+    rules = (
+        (chunk.target_tokens >= 32, "chunk.target_tokens must be at least 32"),
+        (
+            0 <= chunk.overlap_tokens <= chunk.target_tokens // 2,
+            "chunk.overlap_tokens must lie between 0 and half of chunk.target_tokens",
+        ),
+        (chunk.min_tokens >= 0, "chunk.min_tokens must not be negative"),
+        (chunk.max_chunks_per_document >= 1, "chunk.max_chunks_per_document must be at least 1"),
+        (embed.window_tokens >= 16, "embed.window_tokens must be at least 16"),
+        (
+            0 <= embed.window_overlap < embed.window_tokens,
+            "embed.window_overlap must lie between 0 and embed.window_tokens",
+        ),
+        (search.limit >= 1, "search.limit must be at least 1"),
+        (0.0 <= search.threshold <= 1.0, "search.threshold must lie between 0 and 1"),
+        (config.render.index_max_tokens >= 200, "render.index_max_tokens must be at least 200"),
+        (config.sources.max_file_bytes >= 1, "sources.max_file_bytes must be at least 1"),
+    )
+    for holds, message in rules:
+        if not holds:
+            raise ConfigError(message, hint="change it in syntropy.toml, the environment or the flag")
+
+
+def describe(section: type) -> list[tuple[str, Any, str]]:
+    """(key, default, description) of every key of a section, in order."""
+    return [(f.name, f.default, f.metadata.get("doc", "")) for f in fields(section)]
+
+
+def sections() -> dict[str, type]:
+    """Section name -> its dataclass, in the order of the file."""
+    return dict(_hints(Config))

@@ -1,0 +1,107 @@
+"""The query encoder: the same weights as the builder, from beside the database, without torch.
+
+Its fingerprint must be the database's: another model, or another way to pool, gives vectors that
+cannot be compared, and the search would be wrong in silence.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .artifacts import ENCODER, locate
+from .errors import EncoderError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from .index import Database
+
+FACTS = "encoder.json"
+GRAPH = "model.onnx"
+TOKENIZER = "tokenizer.json"
+
+
+class QueryEncoder:
+    """Encodes one query at a time; made by :func:`load_encoder`."""
+
+    def __init__(self, facts: dict[str, Any], locate_file: Callable[[str], Path]) -> None:
+        for module in ("onnxruntime", "tokenizers"):
+            if importlib.util.find_spec(module) is None:
+                raise MissingDependencyError(f"semantic search needs {module}", hint="pip install 'syntropy[semantic]'")
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(
+            str(locate_file(GRAPH)), options, providers=["CPUExecutionProvider"]
+        )
+        self._tokenizer = Tokenizer.from_file(str(locate_file(TOKENIZER)))
+        self._tokenizer.enable_truncation(int(facts["max_tokens"]))
+        self._tokenizer.no_padding()
+
+    def encode(self, query: str) -> list[float]:
+        """The unit vector of a query; what exceeds the model's window does not count."""
+        import numpy
+
+        ids = numpy.array([self._tokenizer.encode(query).ids], dtype=numpy.int64)
+        (vector,) = self._session.run(["vector"], {"ids": ids})
+        return [float(x) for x in vector[0]]
+
+
+class SentenceTransformersEncoder:
+    """Queries for a database whose model is no bundled one."""
+
+    def __init__(self, name: str, revision: str) -> None:
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingDependencyError(
+                f"queries for {name} need sentence-transformers", hint="pip install 'syntropy[build]'"
+            )
+        from sentence_transformers import SentenceTransformer
+
+        self._model = SentenceTransformer(name, revision=revision or None)
+
+    def encode(self, query: str) -> list[float]:
+        """The unit vector of a query."""
+        return [float(x) for x in self._model.encode(query, normalize_embeddings=True)]
+
+
+def load_encoder(database: Database) -> QueryEncoder | SentenceTransformersEncoder:
+    """The encoder beside the database. Raises EncoderError where there is none or it does not match."""
+    wanted = database.meta.get("model_fingerprint", "")
+    if not wanted:
+        raise EncoderError(
+            f"{database.path} was built without embeddings",
+            hint="search with --mode fast, or build with embed.enabled = true",
+        )
+    out = database.path.parent
+    if out.name == ".publish":
+        out = out.parent
+
+    def find(name: str) -> Path:
+        return locate(out, f"{ENCODER}/{name}")
+
+    try:
+        facts = json.loads(find(FACTS).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise EncoderError(
+            f"no query encoder beside {database.path} ({ENCODER}/{FACTS} is missing)",
+            hint="keep the encoder/ folder with the database, or search with --mode fast",
+        ) from error
+    except ValueError as error:
+        raise EncoderError(f"{find(FACTS)} is damaged: {error}", hint="run `syntropy build --full`") from error
+    if facts.get("fingerprint") != wanted:
+        raise EncoderError(
+            f"the encoder ({facts.get('model')}, {str(facts.get('fingerprint'))[:12]}) is not the one that made the "
+            f"vectors ({database.meta.get('model')}, {wanted[:12]})",
+            hint="use the encoder/ folder published with this database, or build again",
+        )
+    if facts["engine"] == "sentence-transformers":
+        return SentenceTransformersEncoder(facts["source"], facts.get("revision", ""))
+    for name in (GRAPH, TOKENIZER):
+        if not find(name).is_file():
+            raise EncoderError(f"{find(name)} is missing", hint="copy the whole encoder/ folder, or build again")
+    return QueryEncoder(facts, find)

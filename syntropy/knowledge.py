@@ -1,0 +1,270 @@
+"""The Python API: `syntropy.open(path)` and what it gives."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from . import documents
+from .artifacts import DATABASE
+from .config import Config, load_config, require_project
+from .documents import Document, Excerpt
+from .errors import UsageError
+from .index import Database, open_database
+from .search import SOURCES, Encoder, Filters, Hit, Results
+from .search import search as run_search
+from .staleness import Staleness, check_staleness
+
+SEED_LIMIT = 20
+"""Default limit of the knowledge-index seed's `knowledge_search`."""
+
+SEED_THRESHOLD = 0.1
+"""Score from which `knowledge_search` returns a hit. The seed had 0.3 on a scale of its own; here 0.1
+leaves out passages that carry less than a tenth of the query's information."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A directive of a rule file."""
+
+    label: str
+    severity: str
+    scope: str
+    text: str
+    heading: str
+    path: str
+    line: int
+
+    def as_dict(self) -> dict[str, object]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A claim that does not hold."""
+
+    type: str
+    path: str
+    line: int
+    message: str
+
+    def as_dict(self) -> dict[str, object]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """Drift as measured by the build, and whether the sources have moved on since."""
+
+    score: float
+    claims: int
+    violations: list[Violation]
+
+    def as_dict(self) -> dict[str, object]:
+        return {"score": self.score, "claims": self.claims, "violations": [v.as_dict() for v in self.violations]}
+
+
+class Knowledge:
+    """A published database with its project, if it has one here. A context manager; one thread at a time
+    runs a query, others wait."""
+
+    def __init__(self, database: Database, config: Config, project: Path | None) -> None:
+        self._database = database
+        self._config = config
+        self._project = project
+        self._lock = threading.RLock()
+        self._encoder: Encoder | None = None
+
+    def __enter__(self) -> Knowledge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """Facts about the build: schema version, digests, counts, the model and its fingerprint."""
+        return dict(self._database.meta)
+
+    def search(
+        self,
+        query: str,
+        *,
+        mode: str = "",
+        sources: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        scope: str = "",
+        limit: int | None = None,
+        threshold: float | None = None,
+        hits_per_document: int | None = None,
+    ) -> Results:
+        """The best passages for a query.
+
+        `mode` is fast (BM25) or semantic (vectors); `sources` are patterns, prps, memories, rules, docs;
+        `scope` is system or user. Defaults come from `[search]`. Raises UsageError, EncoderError.
+        """
+        settings = self._config.search
+        with self._lock:
+            return run_search(
+                self._database,
+                query,
+                mode=mode or settings.mode,
+                filters=Filters(sources, kinds, scope),
+                limit=settings.limit if limit is None else limit,
+                threshold=settings.threshold if threshold is None else threshold,
+                hits_per_document=settings.hits_per_document if hits_per_document is None else hits_per_document,
+                encoder=self._query_encoder,
+            )
+
+    def knowledge_search(
+        self,
+        query: str,
+        sources: Sequence[str] | None = None,
+        limit: int = SEED_LIMIT,
+        *,
+        threshold: float = SEED_THRESHOLD,
+    ) -> dict[str, Any]:
+        """The knowledge-index seed's tool: one result a document, `{success, query, count, results}`.
+
+        Results have `key, source, excerpt, tags, score` and the citation. Rules carry the label of the
+        rule nearest to the passage.
+        """
+        found = self.search(
+            query, sources=sources or tuple(SOURCES), limit=limit, threshold=threshold, hits_per_document=1
+        )
+        results = [
+            {
+                "key": self._rule_key(hit) if hit.kind == "rule" else hit.key,
+                "source": hit.citation.path,
+                "excerpt": hit.snippet,
+                "tags": list(hit.tags),
+                "score": round(hit.score, 4),
+                "citation": str(hit.citation),
+            }
+            for hit in found.hits
+        ]
+        return {"success": True, "query": query, "count": len(results), "results": results}
+
+    def document(self, path: str, *, package: str = "") -> Document:
+        """A document by path, `package:path`, citation or unique key. Raises DocumentNotFoundError."""
+        with self._lock:
+            return documents.get_document(self._database, path, package=package)
+
+    def system_doc(self, path: str) -> Document:
+        """A framework document, path below `.ce/`."""
+        with self._lock:
+            return documents.get_system_document(self._database, path)
+
+    def user_doc(self, path: str) -> Document:
+        """A project document, path below the project's root."""
+        with self._lock:
+            return documents.get_user_document(self._database, path)
+
+    def section(self, path: str, heading: str) -> Excerpt:
+        """The section under a heading, subsections included."""
+        with self._lock:
+            return documents.get_section(self._database, path, heading)
+
+    def lines(self, path: str, start: int, end: int) -> Excerpt:
+        """Lines of a document, from 1, both ends included."""
+        with self._lock:
+            return documents.get_lines(self._database, path, start, end)
+
+    def rules(self, *, scope: str = "", severity: str = "") -> list[Rule]:
+        """Rules by file and line, the framework's first."""
+        with self._lock:
+            rows = self._database.rows(
+                "SELECT label, severity, r.scope, r.text, heading, path, line "
+                "FROM rules r JOIN documents USING (document_id) "
+                "WHERE (? = '' OR r.scope = ?) AND (? = '' OR severity = ?) ORDER BY r.scope, path, line",
+                [scope, scope, severity, severity],
+            )
+        return [Rule(*row) for row in rows]
+
+    def drift(self) -> DriftReport:
+        """Drift of the build; changed sources add a `stale-index` violation (and one claim)."""
+        with self._lock:
+            rows = self._database.rows(
+                "SELECT type, path, line, message FROM violations ORDER BY path, line, type, message"
+            )
+        violations = [Violation(*row) for row in rows]
+        claims = int(self._database.meta["drift_claims"])
+        stale = self.staleness(stale_after=0)
+        if stale is not None and stale.stale:
+            violations.insert(0, Violation("stale-index", "", 0, stale.message()))
+            claims += 1
+        return DriftReport(round(len(violations) / claims, 4) if claims else 0.0, claims, violations)
+
+    def staleness(self, *, stale_after: int | None = None) -> Staleness | None:
+        """Whether sources changed since the build; None where that is not asked (see `reader.stale_after`)."""
+        if self._project is None:
+            return None
+        limit = self._config.reader.stale_after if stale_after is None else stale_after
+        return check_staleness(
+            self._project, self._project / self._config.paths.cache, now=time.time(), stale_after=limit
+        )
+
+    def close(self) -> None:
+        """Close the database; the object is of no use afterwards."""
+        with self._lock:
+            self._database.close()
+
+    def _query_encoder(self) -> Encoder:
+        if self._encoder is None:
+            from .encoder import load_encoder  # ONNX Runtime takes 0.2 s to load, and only vectors need it
+
+            self._encoder = load_encoder(self._database)
+        return self._encoder
+
+    def _rule_key(self, hit: Hit) -> str:
+        rows = self._database.rows(
+            "SELECT label FROM rules JOIN documents USING (document_id) WHERE path = ? AND package = ? AND line <= ? "
+            "ORDER BY line >= ? DESC, abs(line - ?) LIMIT 1",
+            [
+                hit.citation.path,
+                hit.citation.package,
+                hit.citation.line_end,
+                hit.citation.line_start,
+                hit.citation.line_start,
+            ],
+        )
+        return str(rows[0][0]) if rows else hit.key
+
+
+def open_knowledge(
+    path: str | Path | None = None,
+    *,
+    project: str | Path | None = None,
+    out: str | Path | None = None,
+    db: str | Path | None = None,
+    config: Config | None = None,
+) -> Knowledge:
+    """Open published knowledge.
+
+    `path` may be a project, a folder of artifacts or a database file; `project`, `out` and `db` say which
+    it is. Without any, the project around the current folder. Raises ProjectNotFoundError, DatabaseError.
+    """
+    if sum(x is not None for x in (path, project, out, db)) > 1:
+        raise UsageError("more than one of path, project, out and db was given", hint="give one")
+    if path is not None:
+        place = Path(path)
+        if place.is_file():
+            db = place
+        elif (place / DATABASE).exists() or (place / ".publish").exists():
+            out = place
+        else:
+            project = place
+    if db is not None:
+        return Knowledge(open_database(db=Path(db)), config or load_config(None), None)
+    if out is not None:
+        return Knowledge(open_database(out=Path(out)), config or load_config(None), None)
+    root = require_project(Path(project) if project is not None else Path.cwd())
+    settings = config or load_config(root)
+    return Knowledge(open_database(out=root / settings.paths.out), settings, root)

@@ -1,0 +1,41 @@
+"""The one place where the reader reaches for the builder, lazily and only for the verbs that build.
+
+In a checkout `pipeline` and `assets` lie beside `syntropy`; in a wheel below `syntropy/_location/`,
+which goes first on the path (and into PYTHONPATH, for Dagster's child processes).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from .errors import MissingDependencyError
+
+_WHEEL_LOCATION = Path(__file__).parent / "_location"
+
+
+def code_location() -> Path:
+    """The folder that holds `pipeline`, `assets` and `workspace.yaml`."""
+    return _WHEEL_LOCATION if _WHEEL_LOCATION.is_dir() else Path(__file__).parent.parent
+
+
+def builder() -> ModuleType:
+    """`assets.run`, the module that builds. Raises MissingDependencyError without the build extra."""
+    location = code_location()
+    if not (location / "assets" / "run.py").is_file():
+        raise MissingDependencyError("this installation holds the readers only", hint="pip install 'syntropy[build]'")
+    if str(location) not in sys.path:
+        sys.path.insert(0, str(location))
+        inherited = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = f"{location}{os.pathsep}{inherited}" if inherited else str(location)
+    for module in ("polars", "pyarrow", "jinja2", "markdown_it", "dagster"):
+        if importlib.util.find_spec(module) is None:
+            raise MissingDependencyError(
+                f"building needs {module}, which is not installed",
+                hint="pip install 'syntropy[build]' (or [build-lite] without torch)",
+            )
+    return importlib.import_module("assets.run")
