@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import dagster as dg
 
-from assets.resources import WorkspaceResource
 from pipeline.plan import scan_digest
+from pipeline.sources.project import ProjectConnector
+from pipeline.workspace import make_workspace
 from syntropy.config import ScheduleConfig
 
 build_job = dg.define_asset_job(
@@ -23,8 +26,12 @@ def make_schedule(config: ScheduleConfig) -> dg.ScheduleDefinition:
     )
 
 
-def make_sensor(config: ScheduleConfig) -> dg.SensorDefinition:
-    """A run for each change of the sources' content, and none without."""
+def make_sensor(project: Path, out: str, config: ScheduleConfig) -> dg.SensorDefinition:
+    """A run for each change of the sources' content, and none without.
+
+    It reads the project itself: the workspace resource would take the build lock, and ticks go on
+    while a build runs.
+    """
 
     @dg.sensor(
         name="source_changes",
@@ -33,9 +40,11 @@ def make_sensor(config: ScheduleConfig) -> dg.SensorDefinition:
         default_status=dg.DefaultSensorStatus.STOPPED,
     )
     def source_changes(
-        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+        context: dg.SensorEvaluationContext,
     ) -> dg.SensorResult | dg.SkipReason:
-        digest = scan_digest(workspace.steps().connector.scan())
+        workspace = make_workspace(project, out)
+        connector = ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())
+        digest = scan_digest(connector.scan())
         if digest == context.cursor:
             return dg.SkipReason("the sources are as they were")
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=digest)], cursor=digest)

@@ -29,7 +29,7 @@ def definitions(project: Path, out: str = "") -> dg.Definitions:
         asset_checks=ALL_CHECKS,
         jobs=[build_job],
         schedules=[make_schedule(schedule)],
-        sensors=[make_sensor(schedule)],
+        sensors=[make_sensor(project, out, schedule)],
         resources={"workspace": WorkspaceResource(project=str(project), out=out)},
         executor=dg.in_process_executor,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.clock import source_date
+from pipeline import parallel
 from pipeline.diagnostics import Diagnostic
 from pipeline.plan import SCAN, extra_inputs, pending, scan_digest
 from pipeline.sources.project import ProjectConnector
@@ -186,6 +187,7 @@ def _run_dagster(workspace: Workspace, overrides: Overrides | None, progress: Pr
             )
     finally:
         resources.progress_sink = None
+        parallel.shutdown()
     if not result.success:
         raise _failure(result)
     return {

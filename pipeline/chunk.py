@@ -10,10 +10,8 @@ from __future__ import annotations
 import bisect
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
-
-from tokenizers import Tokenizer
 
 from pipeline.markdown import Outline, Unit
 from pipeline.tokens import Piece, TokenCounter, spans_of_line
@@ -105,7 +103,7 @@ def chunk_document(
                 part.fence,
             )
         )
-        prefix = window_prefix(counter.tokenizer, document.title, headings, prefix_tokens)
+        prefix = window_prefix(counter, document.title, headings, prefix_tokens)
         for number, (a, b) in enumerate(_windows(pieces, end, embed)):
             embedded = embedded_text(prefix, text[a:b])
             window_rows.append((document.uid, ordinal, number, a, b, hashlib.sha256(embedded.encode()).hexdigest()))
@@ -117,16 +115,15 @@ def prefix_budget(embed: EmbedConfig, model_tokens: int) -> int:
     return min(PREFIX_TOKENS, model_tokens - 2 - embed.window_tokens)
 
 
-@lru_cache(maxsize=4096)
-def window_prefix(tokenizer: Tokenizer, title: str, headings: str, budget: int) -> str:
+def window_prefix(counter: TokenCounter, title: str, headings: str, budget: int) -> str:
     """Title and heading path as the model reads them in front of a window, at most `budget` tokens."""
     names = [title, *[h for h in headings.split(" > ") if h]]
     prefix = " > ".join(dict.fromkeys(n for n in names if n))
-    encoding = tokenizer.encode(prefix, add_special_tokens=False)
-    if len(encoding) <= budget:
+    counts = counter.word_counts(prefix)
+    if sum(counts) <= budget:
         return prefix
-    cut = encoding.offsets[budget][0] if budget > 0 else 0
-    return prefix[:cut].rpartition(" ")[0].rstrip(" >")
+    room = [total for total in accumulate(counts) if total <= budget]
+    return " ".join(prefix.split()[: len(room)]).rstrip(" >")
 
 
 def embedded_text(prefix: str, text: str) -> str:
@@ -218,7 +215,7 @@ def _parts(section: list[_Block], chunk: ChunkConfig) -> list[_Part]:
     for block in section:
         room = chunk.target_tokens - sum(p.tokens for p in overlap)
         if block.tokens > room:
-            if current:
+            if any(not b.heading for b in current):  # a heading alone waits for what it is about
                 flush()
                 room = chunk.target_tokens - sum(p.tokens for p in overlap)
             lead = [p for b in current for p in b.pieces]

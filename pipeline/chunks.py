@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.chunk import ChunkInput, chunk_document
-from pipeline.extract.document import outline_of
+from pipeline.extract.document import stored_outline
 from pipeline.frames import empty, from_rows
 from pipeline.markdown import Heading
 from pipeline.parallel import map_batches
@@ -17,13 +17,14 @@ from pipeline.tokens import token_counter
 from syntropy.config import ChunkConfig, EmbedConfig
 from syntropy.schema import CHUNKS, WINDOWS
 
-_Item = tuple[str, str, str, str, str, int, list[Heading]]
+_Item = tuple[str, str, str, str, str, str, list[Heading]]
 
 
 def chunk_documents(
     documents: pl.DataFrame,
     tags: pl.DataFrame,
     headings: pl.DataFrame,
+    outlines: pl.DataFrame,
     *,
     tokenizer: Path,
     chunk: ChunkConfig,
@@ -37,11 +38,10 @@ def chunk_documents(
         headings.sort("document", "ordinal").select("document", "level", "text", "line_start").iter_rows()
     ):
         members.setdefault(uid, []).append(Heading(level, text, line - 1))
+    units = dict(outlines.iter_rows())
     items: list[_Item] = [
-        (uid, path, title, " ".join(tag_lists.get(uid, ())), text, body_start, members.get(uid, []))
-        for uid, path, title, text, body_start in documents.select(
-            "document", "path", "title", "text", "body_start"
-        ).iter_rows()
+        (uid, path, title, " ".join(tag_lists.get(uid, ())), text, units[uid], members.get(uid, []))
+        for uid, path, title, text in documents.select("document", "path", "title", "text").iter_rows()
     ]
     work = partial(_chunk_batch, tokenizer, chunk, embed, prefix_tokens)
     chunk_frames, window_frames = [empty(CHUNKS)], [empty(WINDOWS)]
@@ -61,8 +61,8 @@ def _chunk_batch(
     counter = token_counter(tokenizer_path)
     chunk_rows: list[tuple[Any, ...]] = []
     window_rows: list[tuple[Any, ...]] = []
-    for uid, path, title, tags, text, body_start, headings in batch:
-        document = ChunkInput(uid, path, title, tags, text, outline_of(path, text, body_start, headings))
+    for uid, path, title, tags, text, units, headings in batch:
+        document = ChunkInput(uid, path, title, tags, text, stored_outline(text, units, headings))
         chunks, windows = chunk_document(document, counter, chunk, embed, prefix_tokens)
         chunk_rows += chunks
         window_rows += windows

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import lru_cache
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -39,19 +42,33 @@ def map_batches(
             if batch:
                 yield work(batch)
         return
+    pool = _pool()
+    pending: deque[Future[Result]] = deque()
+    for batch in batches:
+        pending.append(pool.submit(work, batch))
+        if len(pending) > workers * 3:  # bounds the results that wait in memory
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
+
+
+def shutdown() -> None:
+    """End the worker processes, if any were started."""
+    if _pool.cache_info().currsize:
+        _pool().shutdown(cancel_futures=True)
+        _pool.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ProcessPoolExecutor:
+    """One pool for all stages of a build: its processes import what they need once."""
     # Not fork: Polars and DuckDB keep threads that a forked child would wait for.
     context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
     if os.name == "posix":
         context.set_forkserver_preload(["pipeline.extract.document", "pipeline.chunk"])
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_single_threaded) as pool:
-        pending = []
-        for batch in batches:
-            pending.append(pool.submit(work, batch))
-            if len(pending) > workers * 3:
-                yield pending.pop(0).result()
-        for future in pending:
-            yield future.result()
+    return ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=_single_threaded)
 
 
 def _single_threaded() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    gc.set_threshold(200_000, 50, 50)  # parsing makes many objects and few cycles

@@ -24,7 +24,11 @@ SCAN = "source_files"
 
 STAGES = (
     Stage("documents", ((SCAN, "sources"),)),
-    Stage("chunks", (("documents", "documents"), ("documents", "tags"), ("documents", "headings")), ("chunk", "embed")),
+    Stage(
+        "chunks",
+        (("documents", "documents"), ("documents", "tags"), ("documents", "headings"), ("documents", "outlines")),
+        ("chunk", "embed"),
+    ),
     Stage("embeddings", (("chunks", "windows"),), ("embed",)),
     Stage(
         "relations",

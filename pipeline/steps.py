@@ -92,7 +92,7 @@ class Steps:
             name: pl.concat([former[name].filter(pl.col("document").is_in(kept.implode())), getattr(found, name)])
             if former
             else getattr(found, name)
-            for name in ("documents", "tags", "headings", "mentions", "rules")
+            for name in ("documents", "tags", "headings", "mentions", "rules", "outlines")
         }
         documents, clashes = unique_keys(tables["documents"].sort("document"))
         tables["documents"] = documents
@@ -123,6 +123,7 @@ class Steps:
             changed,
             tags,
             self.workspace.table("documents", "headings"),
+            self.workspace.table("documents", "outlines"),
             tokenizer=self.model.tokenizer,
             chunk=config.chunk,
             embed=config.embed,

@@ -61,6 +61,15 @@ class TokenCounter:
         self.tokenizer = tokenizer
         self._counts: dict[str, int] = {}
 
+    def word_counts(self, text: str) -> list[int]:
+        """Tokens of each white-space separated word of a text, special ones not counted."""
+        words = text.split()
+        try:
+            return [self._counts[word] for word in words]
+        except KeyError:
+            self._learn(text)
+            return [self._counts[word] for word in words]
+
     def pieces(self, text: str, spans: Sequence[tuple[int, int]], largest: int) -> list[Piece]:
         """Spans with their counts; one of more than `largest` tokens is cut between words' tokens."""
         self._learn(text)

@@ -70,7 +70,7 @@ class Workspace:
         """Our own outputs below the root, relative, which no connector may read."""
         return [
             path.relative_to(self.root).as_posix()
-            for path in (self.out, self.cache, self.index_copy)
+            for path in (self.out, (self.root / self.config.paths.out).resolve(), self.cache, self.index_copy)
             if path is not None and path.is_relative_to(self.root)
         ]
 

@@ -44,7 +44,7 @@ class Database:
             self.has_vss = vss and extension_path("vss") is not None
             if self.has_vss:
                 load_extension(self._connection, "vss")
-            self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+            self._lock_down()
             self.meta: dict[str, str] = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
         except duckdb.Error as error:
             raise DatabaseError(
@@ -65,6 +65,12 @@ class Database:
                 hint="close the former database before opening the new one",
             )
         self.chunk_count = int(self.meta["chunks"])
+
+    def _lock_down(self) -> None:
+        """Nothing but this file from here on. Connections of one process share the settings of the first."""
+        locked = self._connection.execute("SELECT current_setting('lock_configuration')").fetchone()
+        if locked != (True,):
+            self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query; damage found while reading is a DatabaseError."""

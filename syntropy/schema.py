@@ -114,7 +114,7 @@ SOURCES = _table(
     Column("reason", "VARCHAR", "rule that excluded or rejected it; for indexed files the source that took it"),
     Column("kind", "VARCHAR", f"one of {', '.join(KINDS)}; empty unless indexed"),
     Column("scope", "VARCHAR", f"one of {', '.join(SCOPES)}; empty unless indexed"),
-    Column("bytes", "BIGINT", "size of the file in bytes"),
+    Column("bytes", "BIGINT", "size of an indexed or rejected file in bytes; 0 for excluded ones"),
     Column("content_hash", "VARCHAR", "SHA-256 of the file's bytes; empty unless read"),
 )
 
@@ -182,6 +182,15 @@ MENTIONS = _table(
     Column("origin", "VARCHAR", f"one of {', '.join(RELATION_ORIGINS)}"),
     Column("line", "INTEGER", "line, from 1"),
     Column("evidence", "VARCHAR", "the line's text, at most 200 characters"),
+    stage_only=True,
+)
+
+OUTLINES = _table(
+    "outlines",
+    "block structure of documents, so that chunking need not parse again",
+    "document",
+    Column("document", DOCUMENT_REF, "the document"),
+    Column("units", "VARCHAR", "JSON: [[first line, line behind, opening line of a fence or ''], …], lines from 0"),
     stage_only=True,
 )
 
@@ -299,6 +308,7 @@ TABLES: dict[str, Table] = {
         TAGS,
         HEADINGS,
         MENTIONS,
+        OUTLINES,
         RULES,
         CHUNKS,
         WINDOWS,

@@ -187,15 +187,15 @@ def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH) -> str:
     """The stretch of about `length` characters that holds the most distinct query terms, on one line."""
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     found = [terms.intersection(index_terms(line)) if terms else set() for line in lines]
-    best, best_count = 0, -1
-    for start in range(len(lines)):
+    best, best_count = 0, 0
+    for start in (number for number, hits in enumerate(found) if hits):
         seen: set[str] = set()
         size = 0
         for line, hits in zip(lines[start:], found[start:], strict=True):
-            seen |= hits
-            size += len(line) + 1
             if size >= length:
                 break
+            seen |= hits
+            size += len(line) + 1
         if len(seen) > best_count:
             best, best_count = start, len(seen)
         if best_count == len(terms):

@@ -11,7 +11,7 @@ from pipeline.chunk import embedded_text, window_prefix
 from pipeline.embed.cache import EmbeddingCache
 from pipeline.embed.engines import Engine, encode_in_parts
 from pipeline.embed.model import Model
-from pipeline.tokens import load_tokenizer
+from pipeline.tokens import token_counter
 
 PART = 512
 """Windows between two saves: a killed build loses at most these (about ten seconds)."""
@@ -57,7 +57,7 @@ def embed_windows(
 
 
 def _texts(chunks: pl.DataFrame, new: pl.DataFrame, model: Model, prefix_tokens: int) -> list[str]:
-    tokenizer = load_tokenizer(model.tokenizer)
+    counter = token_counter(model.tokenizer)
     rows = new.select("document", "chunk", "char_start", "char_end").join(
         chunks.select("document", "chunk", "title", "headings", "body", pl.col("char_start").alias("base")),
         on=["document", "chunk"],
@@ -65,7 +65,7 @@ def _texts(chunks: pl.DataFrame, new: pl.DataFrame, model: Model, prefix_tokens:
         maintain_order="left",
     )
     return [
-        embedded_text(window_prefix(tokenizer, title, headings, prefix_tokens), body[start - base : end - base])
+        embedded_text(window_prefix(counter, title, headings, prefix_tokens), body[start - base : end - base])
         for start, end, title, headings, body, base in rows.select(
             "char_start", "char_end", "title", "headings", "body", "base"
         ).iter_rows()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pipeline.diagnostics import Diagnostic
 from pipeline.extract import code, mentions, prp, rules, tags
 from pipeline.frontmatter import read_frontmatter
-from pipeline.markdown import Heading, Outline, outline, source_outline
+from pipeline.markdown import Heading, Outline, Unit, line_starts, outline, source_outline
 from pipeline.sources.layout import MARKDOWN
 from pipeline.sources.protocol import SourceText
 from syntropy.ids import document_uid, heading_anchor
@@ -23,7 +23,10 @@ _LINK_TEXT = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _NOT_PROSE = re.compile(
     r"^\s*(?:#{1,6}\s|>|\||<!--|-{3,}|={3,}|\*{3,}|import\s|export\s|:::)|^\s*\*\*[^*]{1,40}(?::\*\*|\*\*\s*:)"
 )
-_FIELD_ONLY = re.compile(r"^\s*[\w ]{2,24}:\s")
+_FIELD_ONLY = re.compile(
+    r"^\s*(?:pattern|pattern id|use case|source|implementation|status|date|type|category|version|owner|author)\s*:\s",
+    re.IGNORECASE,
+)
 
 
 class Extracted(NamedTuple):
@@ -38,6 +41,7 @@ class Extracted(NamedTuple):
     mentions: list[tuple[Any, ...]]
     rules: list[tuple[Any, ...]]
     diagnostics: list[Diagnostic]
+    outline: tuple[str, str]
 
 
 def extract(source: SourceText) -> Extracted:
@@ -46,10 +50,13 @@ def extract(source: SourceText) -> Extracted:
     return _markdown(source) if suffix in MARKDOWN else _source_code(source)
 
 
-def outline_of(kind_path: str, text: str, body_start: int, members: list[Heading]) -> Outline:
-    """The outline that chunking uses: Markdown's blocks, or a source file's with its members as headings."""
-    if "." + kind_path.rpartition(".")[2].lower() in MARKDOWN:
-        return outline(text, body_start)
+def stored_outline(text: str, units: str, headings: list[Heading]) -> Outline:
+    """The outline as extraction found it, from its stored units; without `code_lines`, which chunking needs not."""
+    return Outline(line_starts(text), headings, [Unit(*unit) for unit in json.loads(units)], frozenset())
+
+
+def _code_outline(text: str, members: list[Heading]) -> Outline:
+    """A source file's outline: its members are its headings, and its blocks are cut where they begin."""
     found = source_outline(text)
     cuts = sorted({h.line for h in members} - {u.start for u in found.units})
     units = []
@@ -111,7 +118,7 @@ def _source_code(source: SourceText) -> Extracted:
     if about.problem:
         problem_code, message, hint, line = about.problem
         diagnostics.append(_diagnostic(source, "warning", problem_code, line, message, hint))
-    shape = outline_of(source.path, source.text, 0, about.members)
+    shape = _code_outline(source.text, about.members)
     described = about.description.splitlines()
     metadata = _docstring_fields(described)
     first = next((line.strip() for line in described if line.strip()), "")
@@ -190,6 +197,7 @@ def _rows(
         [(uid, n, *mention) for n, mention in enumerate(found)],
         [(rule.label, uid, source.scope, rule.severity, rule.text, rule.heading, rule.line) for rule in found_rules],
         diagnostics,
+        (uid, json.dumps(shape.units, ensure_ascii=False, separators=(",", ":"))),
     )
 
 

@@ -13,7 +13,7 @@ from pipeline.markdown import Heading, Outline
 from syntropy.ids import slugify
 
 _MARKER = re.compile(r"\b(MANDATORY|REQUIRED|FORBIDDEN)\b")
-_DIRECTIVE = re.compile(r"\b(never|always|must(?: not)?|do not|don['\u2019]t|only)\b", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"\b(never|always|must(?: not)?|do not|don['\u2019]t|only)\b(?!-)", re.IGNORECASE)
 _BULLET = re.compile(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _MARKS = re.compile(r"[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|^#{1,6}\s+|^>+\s*")
 _HEADING_MARKER = re.compile(r"\s*[-\u2013\u2014:(\[]*\s*\b(?:MANDATORY|REQUIRED|FORBIDDEN)\b\s*[)\]]*\s*:?\s*")
@@ -99,13 +99,8 @@ def _item_rule(raw: str, number: int, stack: list[tuple[Heading, str]]) -> Rule 
 
 def _imperative(content: str) -> bool:
     """Prose counts when it is a directive itself, not a story that holds the word."""
-    return (
-        re.match(
-            r"(?i)(?:you |we |all |every |no |code |it )?\S*\s*\b(?:never|always|must|do not|don['\u2019]t|only)\b",
-            content,
-        )
-        is not None
-    )
+    found = _DIRECTIVE.search(content)
+    return found is not None and len(content[: found.start()].split()) <= 2
 
 
 def _marked(text: str) -> str:

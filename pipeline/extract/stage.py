@@ -12,7 +12,7 @@ from pipeline.extract.document import extract
 from pipeline.frames import from_rows
 from pipeline.parallel import map_batches
 from pipeline.sources.protocol import SourceText
-from syntropy.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, RULES, TAGS
+from syntropy.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAGS
 
 
 class Documents(NamedTuple):
@@ -24,9 +24,10 @@ class Documents(NamedTuple):
     mentions: pl.DataFrame
     rules: pl.DataFrame
     diagnostics: pl.DataFrame
+    outlines: pl.DataFrame
 
 
-TABLES = (DOCUMENTS, TAGS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS)
+TABLES = (DOCUMENTS, TAGS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS, OUTLINES)
 
 
 def extract_texts(texts: Iterable[SourceText | Diagnostic]) -> Documents:
@@ -43,7 +44,7 @@ def extract_texts(texts: Iterable[SourceText | Diagnostic]) -> Documents:
         for position, (table, rows) in enumerate(zip(TABLES, batch, strict=True)):
             if rows:
                 frames[position].append(from_rows(table, rows))
-    frames[-1].append(from_rows(DIAGNOSTICS, lost))
+    frames[TABLES.index(DIAGNOSTICS)].append(from_rows(DIAGNOSTICS, lost))
     return Documents(
         *(pl.concat(parts) if parts else from_rows(table, []) for table, parts in zip(TABLES, frames, strict=True))
     )
@@ -58,7 +59,14 @@ def _extract_batch(batch: list[SourceText]) -> list[list[Any]]:
     for source in batch:
         found = extract(source)
         rows[0].append(found.document)
-        parts: tuple[list[Any], ...] = (found.tags, found.headings, found.mentions, found.rules, found.diagnostics)
+        parts: tuple[list[Any], ...] = (
+            found.tags,
+            found.headings,
+            found.mentions,
+            found.rules,
+            found.diagnostics,
+            [found.outline],
+        )
         for position, part in enumerate(parts, start=1):
             rows[position].extend(part)
     return rows

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from syntropy.config import Config
 
@@ -65,7 +65,7 @@ def render_index_md(tables: dict[str, pl.DataFrame], config: Config, *, project:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 (Markdown, not HTML)
+        autoescape=select_autoescape(),
     ).get_template("INDEX.md.jinja")
     groups = _groups(tables["documents"])
     budget = config.render.index_max_tokens

@@ -10,7 +10,7 @@ import inspect
 from functools import lru_cache
 
 import duckdb
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from syntropy import analysis, lexical
 from syntropy.artifacts import DATABASE
@@ -27,8 +27,11 @@ def render_query_script() -> str:
     constants = [line for line in source.splitlines() if line.split(" = ")[0] in _CONSTANTS]
     functions = [inspect.getsource(inspect.unwrap(getattr(analysis, name))) for name in _FUNCTIONS]
     functions = [text[text.index("def ") :] for text in functions]
-    environment = Environment(  # noqa: S701 (Python, not HTML)
-        loader=PackageLoader("pipeline.render"), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    environment = Environment(
+        loader=PackageLoader("pipeline.render"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=select_autoescape(),
     )
     return environment.get_template("query.py.jinja").render(
         duckdb_version=duckdb.__version__,

@@ -29,7 +29,7 @@ _IgnoreStack = tuple[tuple[str, GitIgnoreSpec], ...]
 
 
 class ProjectConnector:
-    """Files below `root`, chosen by `[sources]`; `own` are our own folders, relative, never read."""
+    """Files below `root`, chosen by `[sources]`; `own` are our own outputs, relative, never seen."""
 
     package = PROJECT_PACKAGE
 
@@ -85,6 +85,8 @@ class ProjectConnector:
             ignores = self._with_ignore_file(ignores, folder, ".gitignore")
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
+            if path in self._own:
+                continue  # not a source, and listing it would make the first build differ from the second
             if not _clean(entry.name):
                 shown = os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
                 self._reject(shown, "bad-name", "the name holds control characters or is no UTF-8", "rename it")
@@ -107,8 +109,6 @@ class ProjectConnector:
     def _pruned(self, path: str, name: str, ignores: _IgnoreStack) -> str:
         if name == ".git":
             return "git-folder"
-        if path in self._own:
-            return "own-output"
         if _ignored(f"{path}/", ignores):
             return "gitignore"
         return self._layout.excluded(f"{path}/")
@@ -121,15 +121,13 @@ class ProjectConnector:
             if not stat.S_ISREG(info.st_mode):
                 self._reject(path, "not-a-file", "is no regular file (FIFO, socket or device)", "exclude it")
                 return
-            if path in self._own:
-                reason = "own-output"
-            elif _ignored(path, ignores):
+            if _ignored(path, ignores):
                 reason = "gitignore"
             else:
                 reason = self._layout.excluded(path)
             assignment = None if reason else self._layout.assign(path)
             if assignment is None:
-                self._exclude(path, reason or "no-source", size)
+                self._exclude(path, reason or "no-source")
                 return
             if size > self._sources.max_file_bytes:
                 self._reject(
@@ -178,8 +176,9 @@ class ProjectConnector:
             return ignores
         return (*ignores, (f"{folder}/" if folder else "", spec))
 
-    def _exclude(self, path: str, reason: str, size: int = 0) -> None:
-        self._files.append(SourceFile(self.package, path, "excluded", reason, "", "", size, ""))
+    def _exclude(self, path: str, reason: str) -> None:
+        # no size: the index does not depend on what it leaves out
+        self._files.append(SourceFile(self.package, path, "excluded", reason, "", "", 0, ""))
 
     def _reject(
         self, path: str, code: str, message: str, hint: str, size: int = 0, severity: str = "warning", line: int = 0

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
-from pipeline.store.postings import create_fts_index, create_postings
+from pipeline.store.postings import create_postings, declare_fts_index, fill_fts_index
 from syntropy.config import RankingConfig, StoreConfig
 from syntropy.errors import BuildError
 from syntropy.extensions import load_extension
-from syntropy.schema import META, POSTINGS, WINDOWS, Table, create_table_sql, database_tables
+from syntropy.schema import CHUNKS, META, POSTINGS, WINDOWS, Table, create_table_sql, database_tables
 
 HNSW_INDEX = "windows_hnsw"
 HNSW_EF_CONSTRUCTION, HNSW_EF_SEARCH, HNSW_M = 128, 64, 16
@@ -65,7 +65,7 @@ def build_database(
         for table in database_tables():
             if table not in (WINDOWS, POSTINGS, META):
                 _insert(connection, table, numbered.frame(table))
-        create_fts_index(connection)
+        fill_fts_index(connection)
         connection.execute(create_table_sql(POSTINGS))
         create_postings(connection, ranking)
         hnsw = _hnsw_wanted(store, tables["windows"].height if dimension else 0)
@@ -130,6 +130,8 @@ def _create_hnsw(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: Table, frame: pl.DataFrame, dimension: int = 0) -> None:
     connection.execute(create_table_sql(table, vector_dimension=dimension))
+    if table is CHUNKS:
+        declare_fts_index(connection)  # on the empty table; filled below, in a fraction of the time
     connection.register("incoming", frame.to_arrow())
     columns = ", ".join(f'"{name}"' for name in frame.columns)
     connection.execute(f'INSERT INTO "{table.name}" ({columns}) SELECT {columns} FROM incoming')

@@ -1,0 +1,92 @@
+"""Shared fixtures: small projects written on the spot, and the demo built once a session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ROOT / "examples" / "acme"
+DATA = ROOT.parent / "shared" / "data"
+
+os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees the configuration or variables of whoever runs it."""
+    for name in list(os.environ):
+        if name.startswith("SYNTROPY_"):
+            monkeypatch.delenv(name)
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    monkeypatch.setenv("SYNTROPY_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[..., Path]:
+    """`project({"docs/a.md": "…"}, config="[embed]\\nenabled = false")` writes a project."""
+
+    def write(files: dict[str, str | bytes], config: str = "[embed]\nenabled = false\n", name: str = "project") -> Path:
+        root = tmp_path / name
+        for path, content in files.items():
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+        root.mkdir(exist_ok=True)
+        (root / "syntropy.toml").write_text(config)
+        return root
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo project, copied and built with embeddings; shared by all processes, so read only."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "demo"
+    with FileLock(f"{shared}.lock"):
+        if not (shared / "done").exists():
+            from assets.run import build
+
+            shutil.rmtree(shared, ignore_errors=True)
+            copy_demo(shared / "acme")
+            former = ROOT / "examples" / "acme" / ".syntropy"
+            seed_cache(former, shared / "acme" / ".syntropy")
+            build(shared / "acme")
+            (shared / "done").touch()
+    return shared / "acme"
+
+
+@pytest.fixture
+def demo_copy(demo: Path, tmp_path: Path) -> Path:
+    """A private copy of the demo with its caches: builds need not embed again."""
+    target = tmp_path / "acme"
+    copy_demo(target)
+    seed_cache(demo / ".syntropy", target / ".syntropy")
+    return target
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Iterator[Path]:
+    """Real corpora; tests that need them skip where they are not."""
+    folder = DATA / "corpora"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not here: the real corpora are kept outside of the project")
+    yield folder
+
+
+def copy_demo(target: Path) -> None:
+    """The demo's sources, without what a build made of them."""
+    shutil.copytree(DEMO, target, symlinks=True, ignore=shutil.ignore_patterns(".syntropy", "build", "__pycache__"))
+
+
+def seed_cache(source: Path, target: Path) -> None:
+    """Vectors and model of an earlier build: only speed depends on them."""
+    for part in ("embeddings", "models"):
+        if (source / part).is_dir():
+            shutil.copytree(source / part, target / part, copy_function=os.link, dirs_exist_ok=True)

@@ -1,0 +1,183 @@
+"""The command line as a user meets it: real processes, real files."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from syntropy import __version__
+from syntropy.cli import main
+from syntropy.cli.parser import build_parser
+from tests.conftest import ROOT
+
+READERS = ("search", "doc", "section", "rules", "drift", "verify")
+
+
+def run(*arguments, cwd=ROOT, check=None, env=None):
+    done = subprocess.run([sys.executable, "-m", "syntropy", *arguments], cwd=cwd, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})})  # fmt: skip
+    if check is not None:
+        assert done.returncode == check, done.stderr + done.stdout
+    return done
+
+
+def test_version_and_help():
+    assert run("--version", check=0).stdout.strip() == f"syntropy {__version__}"
+    assert run(check=2).stdout.startswith("usage: syntropy")
+    for name in ("init", "build", "status", *READERS):
+        text = run(name, "--help", check=0).stdout
+        assert "example: syntropy " + name in text
+        assert "--json" in text or name == "init"
+
+
+def test_every_reading_command_takes_project_out_and_db():
+    parser = build_parser("0")
+    for name in READERS:
+        needed = {"search": ["x"], "doc": ["x"], "section": ["x", "y"]}.get(name, [])
+        for flag in ("--project", "--out", "--db"):
+            assert getattr(parser.parse_args([name, *needed, flag, "p"]), flag[2:]) == "p"
+
+
+def test_init_configures_builds_and_is_repeatable(project):
+    root = project({"README.md": "# Small\n\nAll about parcels.\n"})
+    (root / "syntropy.toml").unlink()
+    env = {"SYNTROPY_EMBED_ENABLED": "false"}
+    first = run("init", str(root), check=0, env=env)
+    assert "wrote" in first.stdout
+    assert "published" in first.stdout
+    before = {p: p.stat().st_mtime_ns for p in root.rglob("*") if p.is_file()}
+    again = run("init", str(root), check=0, env=env)
+    assert "nothing to do" in again.stdout
+    assert {p: p.stat().st_mtime_ns for p in root.rglob("*") if p.is_file()} == before
+    found = run("search", "parcels", cwd=root, check=0)
+    assert "README.md#L1-L3" in found.stdout
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    listed = subprocess.run(
+        ["git", "-C", str(root), "status", "--porcelain"], capture_output=True, text=True, check=True
+    ).stdout
+    assert ".syntropy" not in listed, "the cache ignores itself"
+
+
+def test_init_in_an_empty_folder_says_what_is_missing(tmp_path):
+    done = run("init", str(tmp_path), check=2)
+    assert "no Markdown" in done.stderr
+    assert not (tmp_path / "syntropy.toml").exists()
+
+
+def test_build_reports_problems_with_file_and_fix(project):
+    root = project({"docs/a.md": "# A\n\n[x](gone.md)\n", "docs/bad.md": b"\xff"})
+    done = run("build", "--project", str(root), check=0)
+    assert "docs/a.md:3: links to gone.md, which does not exist" in done.stderr
+    assert "docs/bad.md:1: byte 0xff" in done.stderr
+    assert "published" in done.stdout
+    assert run("build", "--project", str(root), "--strict", check=1).stdout
+    data = json.loads(run("build", "--project", str(root), "--json", check=0).stdout)
+    assert data["outcome"] == "up-to-date"
+    assert {p["code"] for p in data["problems"]} == {"dangling-reference", "bad-encoding"}
+
+
+def test_status_before_and_after(project):
+    root = project({"docs/a.md": "# A\n"})
+    assert "run `syntropy build`" in run("status", "--project", str(root), check=1).stdout
+    run("build", "--project", str(root), check=0)
+    assert "unchanged since the build" in run("status", "--project", str(root), check=0).stdout
+    (root / "docs/a.md").write_text("# B\n")
+    assert "1 changed since: docs/a.md" in run("status", "--project", str(root), check=0).stdout
+    (root / "syntropy.toml").write_text(
+        '[embed]\nenabled = false\nengine = "onnx"\n[chunk]\ntarget_tokens = 33\noverlap_tokens = 30\n'
+    )
+    run("build", "--project", str(root), check=2)
+    (root / "syntropy.toml").write_text('[embed]\nmodel = "/no/such/model"\n')
+    assert run("build", "--project", str(root), env={"HF_HUB_OFFLINE": "1"}).returncode != 0
+    (root / "syntropy.toml").write_text("[embed]\nenabled = false\n")
+    facts = json.loads(run("status", "--project", str(root), "--json", check=1).stdout)
+    assert facts["last_build"]["outcome"] == "failed"
+    assert "no/such/model" in facts["last_build"]["error"]
+    assert facts["published"] is True
+
+
+def test_search_output_for_people_and_programs(demo):
+    out = str(demo / "build")
+    text = run("search", "retry", "failed", "webhooks", "--out", out, "-n", "2", check=0).stdout
+    assert "PRPs/executed/PRP-29.3-webhook-retries.md#L" in text
+    data = json.loads(
+        run("search", "retry failed webhooks", "--db", f"{out}/syntropy.duckdb", "--json", check=0).stdout
+    )
+    assert data["count"] == len(data["hits"]) == 10
+    assert {"score", "citation", "path", "line_start", "kind", "snippet", "tags"} <= set(data["hits"][0])
+    none = run("search", "zzzznothing", "--out", out, check=1)
+    assert "no hits (fast; looked up: zzzznoth)" in none.stderr
+    assert run("search", "quiet hours", "--mode", "semantic", "--out", out, check=0).stdout
+
+
+def test_doc_section_rules_drift_verify(demo):
+    out = str(demo / "build")
+    assert run("doc", "docs/faq.md", "--out", out, check=0).stdout == (demo / "docs/faq.md").read_text()
+    assert len(run("doc", "docs/faq.md#L3-L5", "--out", out, check=0).stdout.splitlines()) == 3
+    assert run("doc", "RULES", "--scope", "system", "--out", out, check=0).stdout
+    assert run("section", "docs/faq.md", "Tracking", "--out", out, check=0).stdout.startswith("## Tracking")
+    assert ".ce/RULES.md#L" in run("rules", "--scope", "system", "--out", out, check=0).stdout
+    assert run("drift", "--out", out, check=0).stdout.startswith("drift 0.0")
+    assert "whole" in run("verify", "--out", out, check=0).stdout
+    assert "headings" in run("section", "docs/faq.md", "nope", "--out", out, check=5).stderr
+
+
+def test_verify_finds_a_flipped_bit(demo, tmp_path):
+    import shutil
+
+    shutil.copytree(demo / "build", tmp_path / "out")
+    path = tmp_path / "out" / "INDEX.md"
+    path.write_bytes(path.read_bytes()[:-2] + b"!\n")
+    done = run("verify", "--out", str(tmp_path / "out"), check=1)
+    assert "INDEX.md: SHA-256 differs" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["search", "x", "--project", "/nonexistent"], 2, "syntropy init"),
+        (["search", "x", "--out", "/nonexistent"], 3, "syntropy build"),
+        (["search", "", "--out", "OUT"], 2, "query is empty"),
+        (["doc", "nope.md", "--out", "OUT"], 5, "no document"),
+        (["doc", "docs/faq.md", "--lines", "x", "--out", "OUT"], 2, "is no range"),
+        (["search", "x", "--kind", "prps", "--out", "OUT"], 2, "choose from"),
+        (["build", "--project", "/nonexistent"], 2, "no folder"),
+    ],
+)
+def test_errors_say_what_happened_and_what_to_do(demo, capsys, arguments, code, text):
+    assert main([str(demo / "build") if a == "OUT" else a for a in arguments]) == code
+    printed = capsys.readouterr()
+    assert text in printed.err
+    assert "Traceback" not in printed.err
+    assert not printed.out
+
+
+def test_no_progress_bar_outside_of_a_terminal(demo_copy):
+    (demo_copy / "docs" / "new.md").write_text("# New page\n\nwith a new text to embed\n")
+    done = run("build", "--project", str(demo_copy), "--quiet", check=0)
+    assert "embedding" not in done.stdout + done.stderr
+    assert "\r" not in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_indexed_text_cannot_steer_the_terminal(project):
+    root = project({"docs/a.md": "# Evil \x1b[2J title\n\nwords \x1b]0;x\x07 here \u202e end\n"})
+    run("build", "--project", str(root), check=0)
+    for command in (["search", "words"], ["doc", "docs/a.md"]):
+        text = run(*command, "--project", str(root), check=0).stdout
+        assert "\x1b" not in text
+        assert "\x07" not in text
+
+
+def test_a_closed_pipe_is_no_error(demo):
+    command = f"{sys.executable} -m syntropy rules --out {demo / 'build'} | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_environment_names_the_database(demo):
+    assert run("search", "retry", check=0, env={"SYNTROPY_OUT": str(demo / "build")}).stdout
+    assert run("search", "retry", check=0, env={"SYNTROPY_DB": str(demo / "build" / "syntropy.duckdb")}).stdout

@@ -1,0 +1,87 @@
+import tomllib
+
+import pytest
+
+from syntropy.config import Config, find_project, load_config, require_project
+from syntropy.errors import ConfigError, ProjectNotFoundError
+from syntropy.scaffold import commented_config, detect_layout
+
+
+def test_defaults_need_no_file(tmp_path):
+    assert load_config(None, env={}) == Config()
+
+
+def test_flags_over_environment_over_project_over_global(tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text(
+        "[search]\nlimit = 1\nthreshold = 0.1\n[chunk]\ntarget_tokens = 100\noverlap_tokens = 5\n"
+    )
+    (tmp_path / "syntropy.toml").write_text("[search]\nlimit = 2\nthreshold = 0.2\n[chunk]\ntarget_tokens = 200\n")
+    env = {
+        "SYNTROPY_CONFIG_HOME": str(tmp_path / "home"),
+        "SYNTROPY_SEARCH_LIMIT": "3",
+        "SYNTROPY_SEARCH_THRESHOLD": "0.3",
+    }
+    found = load_config(tmp_path, env=env, flags={"search": {"limit": 4}})
+    assert (found.search.limit, found.search.threshold) == (4, 0.3)
+    assert (found.chunk.target_tokens, found.chunk.overlap_tokens) == (200, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("[serch]\nlimit = 1\n", "unknown section: 'serch'", "'search'"),
+        ("[search]\nlimt = 1\n", "unknown key in [search]: 'limt'", "'limit'"),
+        ("[search]\nlimit = 'x'\n", "must be a int", ""),
+        ("[search]\nlimit = true\n", "must be a int", ""),
+        ("[sources]\ndocs = 'docs'\n", "must be a list of strings", ""),
+        ("[store]\nhnsw = 'sometimes'\n", "store.hnsw = 'sometimes'", "auto, always, never"),
+        ("search = 3\n", "[search] must be a table", ""),
+        ("[search\n", "syntropy.toml", "mend the TOML"),
+        ("[chunk]\ntarget_tokens = 8\n", "at least 32", ""),
+        ("[chunk]\noverlap_tokens = 400\n", "overlap_tokens", ""),
+    ],
+)
+def test_what_cannot_be_followed_is_an_error_with_the_fix(tmp_path, text, message, hint):
+    (tmp_path / "syntropy.toml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path, env={})
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_environment_lists_booleans_and_unknown_names():
+    env = {"SYNTROPY_SOURCES_DOCS": "a/**, b.md", "SYNTROPY_EMBED_ENABLED": "no"}
+    found = load_config(None, env=env)
+    assert found.sources.docs == ("a/**", "b.md")
+    assert found.embed.enabled is False
+    with pytest.raises(ConfigError, match="SYNTROPY_SEARCH_LIMIIT"):
+        load_config(None, env={"SYNTROPY_SEARCH_LIMIIT": "1"})
+    with pytest.raises(ConfigError, match="no number"):
+        load_config(None, env={"SYNTROPY_SEARCH_LIMIT": "many"})
+
+
+def test_the_project_is_found_by_walking_up(tmp_path):
+    (tmp_path / "syntropy.toml").touch()
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert find_project(tmp_path / "a" / "b") == tmp_path
+    with pytest.raises(ProjectNotFoundError, match="syntropy init"):
+        require_project(tmp_path.parent)
+
+
+def test_the_scaffold_names_every_key_and_is_valid_either_way(tmp_path):
+    text = commented_config([("docs", "documentation")])
+    assert load_config(None, flags=tomllib.loads(text), env={}) == Config()
+    uncommented = "\n".join(line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines())
+    assert load_config(None, flags=tomllib.loads(uncommented), env={}) == Config()
+    for section in ("[search]", "[embed]", "# window_tokens = 128", '# hnsw = "auto"'):
+        assert section in text
+
+
+def test_detection_of_layouts(project):
+    assert [p for p, _ in detect_layout(project({"PRPs/a.md": "", ".serena/memories/x.md": "", "CLAUDE.md": ""}))] == [
+        "PRPs",
+        ".serena/memories",
+        "CLAUDE.md",
+    ]
+    assert detect_layout(project({"notes/x/deep.md": ""}, name="bare")) == [("notes/x/deep.md", "documentation")]
