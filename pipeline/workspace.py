@@ -26,7 +26,7 @@ _LIBRARIES = (
     "duckdb",
     "polars",
     "pyarrow",
-    "markdown-it-py",
+    "pyromark",
     "python-frontmatter",
     "PyYAML",
     "tokenizers",

@@ -32,7 +32,7 @@ def builder() -> ModuleType:
         sys.path.insert(0, str(location))
         inherited = os.environ.get("PYTHONPATH")
         os.environ["PYTHONPATH"] = f"{location}{os.pathsep}{inherited}" if inherited else str(location)
-    for module in ("polars", "pyarrow", "jinja2", "markdown_it", "dagster"):
+    for module in ("polars", "pyarrow", "jinja2", "pyromark", "dagster"):
         if importlib.util.find_spec(module) is None:
             raise MissingDependencyError(
                 f"building needs {module}, which is not installed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,12 +72,12 @@ def demo_copy(demo: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def corpora() -> Iterator[Path]:
+def corpora() -> Path:
     """Real corpora; tests that need them skip where they are not."""
     folder = DATA / "corpora"
     if not folder.is_dir():
         pytest.skip(f"{folder} is not here: the real corpora are kept outside of the project")
-    yield folder
+    return folder
 
 
 def copy_demo(target: Path) -> None:

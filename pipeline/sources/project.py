@@ -121,10 +121,7 @@ class ProjectConnector:
             if not stat.S_ISREG(info.st_mode):
                 self._reject(path, "not-a-file", "is no regular file (FIFO, socket or device)", "exclude it")
                 return
-            if _ignored(path, ignores):
-                reason = "gitignore"
-            else:
-                reason = self._layout.excluded(path)
+            reason = "gitignore" if _ignored(path, ignores) else self._layout.excluded(path)
             assignment = None if reason else self._layout.assign(path)
             if assignment is None:
                 self._exclude(path, reason or "no-source")
