@@ -18,13 +18,9 @@ OWNERS = ["team:knowledge"]
 _SHOWN_DIAGNOSTICS = 50
 
 
-def _asset(
-    group: str, kinds: set[str], description: str, deps: list[str] | None = None
-) -> Callable[..., dg.AssetsDefinition]:
-    """The decorator all of our assets share."""
-    return dg.asset(
-        group_name=group, kinds=kinds, owners=OWNERS, description=description, deps=[dg.AssetKey(d) for d in deps or []]
-    )
+def _asset(group: str, kinds: set[str], deps: list[str] | None = None) -> Callable[..., dg.AssetsDefinition]:
+    """The decorator all of our assets share; the docstring is the description in the UI."""
+    return dg.asset(group_name=group, kinds=kinds, owners=OWNERS, deps=[dg.AssetKey(d) for d in deps or []])
 
 
 def _run(
@@ -59,8 +55,9 @@ def _table(frame: pl.DataFrame, title: list[str]) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md("\n".join(lines))
 
 
-@_asset("sources", {"file"}, "Every file of the project with its fate: indexed, excluded by a named rule, or rejected.")
+@_asset("sources", {"file"})
 def source_files(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """Every file of the project with its fate: indexed, excluded by a named rule, or rejected."""
     steps = workspace.steps()
 
     def more(_: StepResult) -> dict[str, Any]:
@@ -71,13 +68,9 @@ def source_files(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     return _run(workspace, steps.source_files, more)
 
 
-@_asset(
-    "knowledge",
-    {"markdown", "polars"},
-    "Documents with metadata, tags, headings, references and rules.",
-    ["source_files"],
-)
+@_asset("knowledge", {"markdown", "polars"}, ["source_files"])
 def documents(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """Documents with metadata, tags, headings, references and rules."""
     steps = workspace.steps()
 
     def more(_: StepResult) -> dict[str, Any]:
@@ -88,8 +81,9 @@ def documents(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     return _run(workspace, steps.documents, more)
 
 
-@_asset("knowledge", {"polars"}, "Chunks (read and cited) and windows (embedded).", ["documents"])
+@_asset("knowledge", {"polars"}, ["documents"])
 def chunks(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """Chunks (read and cited) and windows (embedded)."""
     steps = workspace.steps()
 
     def more(_: StepResult) -> dict[str, Any]:
@@ -99,24 +93,16 @@ def chunks(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     return _run(workspace, steps.chunks, more)
 
 
-@_asset(
-    "knowledge",
-    {"huggingface", "onnx"},
-    "Unit vectors of all windows, from the content-addressed cache where known.",
-    ["chunks"],
-)
+@_asset("knowledge", {"huggingface", "onnx"}, ["chunks"])
 def embeddings(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """Unit vectors of all windows, from the content-addressed cache where known."""
     outputs = workspace.outputs()
     return _run(workspace, lambda: outputs.steps.embeddings(outputs.engine))
 
 
-@_asset(
-    "knowledge",
-    {"polars"},
-    "Links, duplicates and see-also relations between documents.",
-    ["documents", "embeddings", "source_files"],
-)
+@_asset("knowledge", {"polars"}, ["documents", "embeddings", "source_files"])
 def relations(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """Links, duplicates and see-also relations between documents."""
     steps = workspace.steps()
 
     def more(_: StepResult) -> dict[str, Any]:
@@ -127,13 +113,9 @@ def relations(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     return _run(workspace, steps.relations, more)
 
 
-@_asset(
-    "knowledge",
-    {"polars"},
-    "All diagnostics, and drift: claims that do not hold.",
-    ["documents", "chunks", "relations", "source_files"],
-)
+@_asset("knowledge", {"polars"}, ["documents", "chunks", "relations", "source_files"])
 def drift(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """All diagnostics, and drift: claims that do not hold."""
     steps = workspace.steps()
 
     def more(_: StepResult) -> dict[str, Any]:
@@ -147,13 +129,9 @@ def drift(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     return _run(workspace, steps.drift, more)
 
 
-@_asset(
-    "artifacts",
-    {"duckdb"},
-    "The search database: full text, vectors, postings, graph. Staged, not yet published.",
-    ["documents", "chunks", "embeddings", "relations", "drift"],
-)
+@_asset("artifacts", {"duckdb"}, ["documents", "chunks", "embeddings", "relations", "drift"])
 def search_database(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """The search database: full text, vectors, postings, graph. Staged, not yet published."""
     outputs = workspace.outputs()
 
     def more(result: StepResult) -> dict[str, Any]:
@@ -163,18 +141,15 @@ def search_database(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     return _run(workspace, outputs.database, more)
 
 
-@_asset(
-    "artifacts",
-    {"json"},
-    "syntropy-index.json: every pattern, PRP, memory and rule by key, and drift.",
-    ["documents", "relations", "drift"],
-)
+@_asset("artifacts", {"json"}, ["documents", "relations", "drift"])
 def index_json(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """syntropy-index.json: every pattern, PRP, memory and rule by key, and drift."""
     return _run(workspace, workspace.outputs().index_json)
 
 
-@_asset("artifacts", {"markdown"}, "INDEX.md: the overview, within its token budget.", ["documents", "chunks", "drift"])
+@_asset("artifacts", {"markdown"}, ["documents", "chunks", "drift"])
 def index_overview(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """INDEX.md: the overview, within its token budget."""
     outputs = workspace.outputs()
 
     def more(_: StepResult) -> dict[str, Any]:
@@ -185,23 +160,21 @@ def index_overview(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     return _run(workspace, outputs.index_md, more)
 
 
-@_asset("artifacts", {"python"}, "query.py: a standalone read-only reader for people who have just the artifacts.")
+@_asset("artifacts", {"python"})
 def query_script(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """query.py: a standalone read-only reader for people who have just the artifacts."""
     return _run(workspace, workspace.outputs().query_script)
 
 
-@_asset("artifacts", {"onnx"}, "The query encoder that travels with the database.", ["embeddings"])
+@_asset("artifacts", {"onnx"}, ["embeddings"])
 def query_encoder(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """The query encoder that travels with the database."""
     return _run(workspace, workspace.outputs().encoder)
 
 
-@_asset(
-    "publication",
-    {"file"},
-    "The manifest, and the one rename that makes all artifacts visible together.",
-    ["search_database", "index_json", "index_overview", "query_script", "query_encoder"],
-)
+@_asset("publication", {"file"}, ["search_database", "index_json", "index_overview", "query_script", "query_encoder"])
 def publication(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    """The manifest, and the one rename that makes all artifacts visible together."""
     try:
         changed, figures = workspace.outputs().publish()
     except SyntropyError as error:

@@ -33,12 +33,14 @@ def _database_check(name: str, check: Callable[[Path], checks.CheckResult]) -> d
 
 @dg.asset_check(asset=search_database, blocking=True, description=checks.full_text_parity.__doc__)
 def full_text_parity(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """See `pipeline.checks.full_text_parity`."""
     opened = workspace.workspace()
     return _result(opened, DATABASE, lambda path: checks.full_text_parity(path, opened.config.ranking))
 
 
 @dg.asset_check(asset=index_overview, blocking=True, description=checks.overview_budget.__doc__)
 def overview_budget(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """See `pipeline.checks.overview_budget`."""
     opened = workspace.workspace()
     return _result(opened, INDEX_MD, lambda path: checks.overview_budget(path, opened.config.render.index_max_tokens))
 

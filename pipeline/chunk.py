@@ -64,7 +64,7 @@ def chunk_document(
     body but white space between chunks.
     """
     shape, text = document.outline, document.text
-    blocks = _blocks(document, counter, embed.window_tokens // 2)
+    blocks = _blocks(document, counter, max(16, embed.window_tokens - embed.window_overlap))
     total = sum(block.tokens for block in blocks)
     name = document.path.rpartition("/")[2].lower()
     if name.startswith(_WHOLE_FILES) and total <= chunk.whole_file_tokens:

@@ -26,6 +26,7 @@ def schema_of(table: Table) -> dict[str, Any]:
 
 
 def empty(table: Table) -> pl.DataFrame:
+    """A frame of the table without rows."""
     return pl.DataFrame(schema=schema_of(table))
 
 

@@ -52,7 +52,7 @@ class Outputs:
             vectors = self.steps.vectors(tables["windows"]) if config.embed.enabled else None
             target = self._target(DATABASE)
             stored = build_database(
-                target, tables, vectors, ranking=config.ranking, store=config.store, meta=self._meta(tables, inputs)
+                target, tables, vectors, ranking=config.ranking, store=config.store, meta=self._meta(inputs)
             )
             return {"rows": stored.rows, "hashes": stored.hashes, "hnsw": stored.hnsw, "bytes": target.stat().st_size}
 
@@ -64,7 +64,10 @@ class Outputs:
         def stage(_: str) -> dict[str, Any]:
             text = render_json(
                 index_document(
-                    self.steps.tables(), self.steps.measured_drift(), self.workspace.config, synced_at=self._synced_at
+                    self.steps.overview_tables(),
+                    self.steps.measured_drift(),
+                    self.workspace.config,
+                    synced_at=self._synced_at,
                 )
             )
             self._target(INDEX_JSON).write_bytes(text.encode())
@@ -77,9 +80,10 @@ class Outputs:
 
         def stage(_: str) -> dict[str, Any]:
             text = render_index_md(
-                self.steps.tables(),
+                self.steps.overview_tables(),
                 self.workspace.config,
                 project=self._project_name(),
+                chunks=self._rows("chunks", "chunks"),
                 drift_score=self.steps.measured_drift().score,
             )
             self._target(INDEX_MD).write_bytes(text.encode())
@@ -234,7 +238,7 @@ class Outputs:
             "versions": {name: version(name) for name in ("duckdb", "polars", "pyarrow")},
         }
 
-    def _meta(self, tables: dict[str, pl.DataFrame], inputs: str) -> dict[str, str]:
+    def _meta(self, inputs: str) -> dict[str, str]:
         embedded = self.workspace.record("embeddings")
         facts = embedded.facts if embedded else {}
         drift = self.steps.measured_drift()
@@ -244,9 +248,9 @@ class Outputs:
             "generator": f"syntropy {__version__}",
             "build_id": inputs,
             "project": self._project_name(),
-            "documents": str(tables["documents"].height),
-            "chunks": str(tables["chunks"].height),
-            "windows": str(tables["windows"].height),
+            "documents": str(self._rows("documents", "documents")),
+            "chunks": str(self._rows("chunks", "chunks")),
+            "windows": str(self._rows("chunks", "windows")),
             "inputs_digest": scan.inputs if scan else "",
             "config_digest": hashlib.sha256(self.workspace.config.canonical_json().encode()).hexdigest(),
             "model": str(facts.get("model", "")),
@@ -255,6 +259,10 @@ class Outputs:
             "drift_claims": str(drift.claims),
             "duckdb_version": version("duckdb"),
         }
+
+    def _rows(self, stage: str, table: str) -> int:
+        record = self.workspace.record(stage)
+        return record.rows[table] if record else 0
 
     def _project_name(self) -> str:
         return self.workspace.config.project.name or self.workspace.root.name

@@ -6,7 +6,8 @@ documents that changed, and takes the rest from its former tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -32,6 +33,46 @@ from syntropy.schema import DIAGNOSTICS, SEVERITIES, SOURCES, TABLES
 
 MAX_SHOWN = 1_000
 """Diagnostics that the record repeats for the command line; the table holds all."""
+
+
+_WHERE = {
+    "sources": SCAN,
+    "chunks": "chunks",
+    "windows": "chunks",
+    "relations": "relations",
+    "diagnostics": "drift",
+    "violations": "drift",
+}
+"""Tables that are not made by the `documents` step, and the step that makes them."""
+
+
+class _StoredTables(Mapping[str, pl.DataFrame]):
+    """Stage tables by name; none is kept, so that a large project's are never in memory together."""
+
+    _NAMES = (
+        "sources",
+        "documents",
+        "tags",
+        "headings",
+        "rules",
+        "chunks",
+        "windows",
+        "relations",
+        "diagnostics",
+        "violations",
+    )
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self._workspace.table(_WHERE.get(name, "documents"), name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._NAMES)
+
+    def __len__(self) -> int:
+        return len(self._NAMES)
 
 
 @dataclass(frozen=True)
@@ -165,6 +206,7 @@ class Steps:
                 model=model,
                 engine=lambda: engine(model),
                 prefix_tokens=prefix_budget(self.workspace.config.embed, model.max_tokens),
+                clock=time.perf_counter,
                 progress=self._progress,
             )
             figures |= {
@@ -174,6 +216,7 @@ class Steps:
                 "model": model.name,
                 "max_tokens": model.max_tokens,
                 "windows": done.windows,
+                "model_seconds": round(done.model_seconds, 3),
             }
         windows_record = self.workspace.record("chunks")
         assert windows_record is not None
@@ -256,29 +299,18 @@ class Steps:
         """`text_hash`, `vector` of all windows."""
         return self.cache.vectors(windows["text_hash"])
 
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table of the database in stage form."""
-        where = {
-            "sources": SCAN,
-            "chunks": "chunks",
-            "windows": "chunks",
-            "relations": "relations",
-            "diagnostics": "drift",
-            "violations": "drift",
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Every table of the database in stage form, read from disk each time it is asked for."""
+        return _StoredTables(self.workspace)
+
+    def overview_tables(self) -> dict[str, pl.DataFrame]:
+        """What the index and the overview need, texts left out."""
+        stored = {
+            name: self.workspace.table(_WHERE.get(name, "documents"), name)
+            for name in ("tags", "rules", "relations", "diagnostics")
         }
-        names = (
-            "sources",
-            "documents",
-            "tags",
-            "headings",
-            "rules",
-            "chunks",
-            "windows",
-            "relations",
-            "diagnostics",
-            "violations",
-        )
-        return {name: self.workspace.table(where.get(name, "documents"), name) for name in names}
+        stored["documents"] = self.workspace.table("documents", "documents", without="text")
+        return stored
 
     def measured_drift(self) -> Drift:
         """Drift as the last `drift` step found it."""

@@ -98,14 +98,18 @@ class Workspace:
         sections = {"chunks": ("chunk", "embed"), "documents": ()}.get(stage, ())
         return digest(stage, code_digest(), self.config.canonical_json(*sections) if sections else "")
 
-    def table(self, stage: str, name: str) -> pl.DataFrame:
-        """A table of a stage's last record. Raises FileNotFoundError where the stage never ran."""
+    def table(self, stage: str, name: str, *, without: str = "") -> pl.DataFrame:
+        """A table of a stage's last record, one column left out where it is named.
+
+        Raises FileNotFoundError where the stage never ran.
+        """
         import polars as pl
 
         record = self.record(stage)
         if record is None:
             raise FileNotFoundError(f"stage {stage} has no tables yet; build it first")
-        return pl.read_parquet(self._stages / record.tables[name])
+        frame = pl.scan_parquet(self._stages / record.tables[name])
+        return (frame.drop(without) if without else frame).collect()
 
     def save(
         self,

@@ -35,12 +35,16 @@ def _doc(text: str, default: Any) -> Any:
 
 @dataclass(frozen=True)
 class ProjectConfig:
+    """What the project is called."""
+
     name: str = _doc("name shown in INDEX.md; default: the folder's name", "")
     framework_version: str = _doc("version of the framework whose documents lie in .ce/", "1.0")
 
 
 @dataclass(frozen=True)
 class PathsConfig:
+    """Where outputs go, relative to the project."""
+
     out: str = _doc("folder of the published artifacts, relative to the project", "build")
     cache: str = _doc("folder of caches and build state; safe to delete", ".syntropy")
     index_copy: str = _doc("second place for syntropy-index.json, e.g. .ce/syntropy-index.json", "")
@@ -48,6 +52,8 @@ class PathsConfig:
 
 @dataclass(frozen=True)
 class SourcesConfig:
+    """Which files are taken, and as what: gitignore patterns, the first source that matches wins."""
+
     system_prps: tuple[str, ...] = _doc("framework PRPs", (".ce/PRPs/system/**",))
     system_examples: tuple[str, ...] = _doc("framework patterns", (".ce/examples/system/**",))
     system_rules: tuple[str, ...] = _doc("framework rules", (".ce/RULES.md",))
@@ -72,6 +78,8 @@ class SourcesConfig:
 
 @dataclass(frozen=True)
 class ChunkConfig:
+    """How documents are cut."""
+
     target_tokens: int = _doc("size of a chunk in tokens of the embedding model", 500)
     overlap_tokens: int = _doc("tokens repeated where a section had to be split", 50)
     min_tokens: int = _doc("a smaller section joins the next one of its parent", 40)
@@ -81,6 +89,8 @@ class ChunkConfig:
 
 @dataclass(frozen=True)
 class EmbedConfig:
+    """Which model makes the vectors, and how."""
+
     enabled: bool = _doc("without vectors only lexical search works", True)
     model: str = _doc("'bundled', a folder, or a sentence-transformers model name", "bundled")
     revision: str = _doc("revision of a model taken by name", "")
@@ -93,6 +103,8 @@ class EmbedConfig:
 
 @dataclass(frozen=True)
 class LinkConfig:
+    """When documents count as similar."""
+
     similar_threshold: float = _doc("cosine from which two documents are 'see also'", 0.6)
     similar_limit: int = _doc("see-also links a document gets at most", 5)
     similar_max_documents: int = _doc("above it no see-also (the comparison is quadratic)", 20_000)
@@ -100,6 +112,8 @@ class LinkConfig:
 
 @dataclass(frozen=True)
 class StoreConfig:
+    """How the database is built."""
+
     hnsw: Literal["auto", "always", "never"] = _doc("vector index; auto: from hnsw_min_vectors on", "auto")
     hnsw_min_vectors: int = _doc("below it an exact scan is as fast", 100_000)
     memory_limit: str = _doc("DuckDB's memory while building", "1GB")
@@ -107,6 +121,8 @@ class StoreConfig:
 
 @dataclass(frozen=True)
 class RankingConfig:
+    """BM25F weights; they go into the postings when the database is built."""
+
     k1: float = _doc("BM25 term saturation", 1.5)
     b: float = _doc("BM25 length normalisation of the body", 0.75)
     title: float = _doc("BM25F weight of the title", 2.0)
@@ -119,6 +135,8 @@ class RankingConfig:
 
 @dataclass(frozen=True)
 class SearchConfig:
+    """Defaults of `search`; a call's own arguments win."""
+
     mode: Literal["fast", "semantic"] = _doc("fast: BM25; semantic: vectors", "fast")
     limit: int = _doc("hits returned", 10)
     threshold: float = _doc("hits below this score (0-1) are left out", 0.0)
@@ -127,16 +145,22 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class ReaderConfig:
+    """How readers behave."""
+
     stale_after: int = _doc("seconds after which changed sources are reported; -1: never", 300)
 
 
 @dataclass(frozen=True)
 class RenderConfig:
+    """Limits of the overview."""
+
     index_max_tokens: int = _doc("budget of INDEX.md", 8_000)
 
 
 @dataclass(frozen=True)
 class ScheduleConfig:
+    """When Dagster rebuilds, once its schedule or sensor is switched on."""
+
     cron: str = _doc("schedule of the rebuild job (off until switched on in Dagster)", "0 5 * * *")
     sensor_seconds: int = _doc("how often the sensor looks for changed sources", 30)
 

@@ -26,6 +26,7 @@ def write_text(target: Path, text: str) -> None:
 
 
 def sync_file(path: Path) -> None:
+    """Make a file's content durable (fsync)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

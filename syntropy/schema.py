@@ -325,6 +325,7 @@ PRIMARY_KEYS = {"documents": "document_id", "chunks": "chunk_id", "postings": "t
 
 
 def database_tables() -> list[Table]:
+    """The tables a reader of the database finds, in the order they are written."""
     return [t for t in TABLES.values() if not t.stage_only]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.embed import weights
+from syntropy.artifacts import file_sha256
 from syntropy.config import EmbedConfig
 from syntropy.errors import ConfigError, EncoderError
 
@@ -37,7 +38,7 @@ class Model:
         """SHA-256 of all that decides a vector: equal fingerprints, equal vectors."""
         facts = {
             "weights": self.weights_sha256,
-            "tokenizer": weights.file_sha256(self.tokenizer),
+            "tokenizer": file_sha256(self.tokenizer),
             "dimension": self.dimension,
             "pooling": "mean" if self.is_bundled else "model",
             "normalization": "l2",
@@ -99,7 +100,7 @@ def _from_folder(name: str, folder: Path) -> Model:
             f"{folder} holds no tokenizer.json or no weights",
             hint="use a sentence-transformers model folder with a fast tokenizer",
         )
-    digest = hashlib.sha256("".join(weights.file_sha256(f) for f in files).encode()).hexdigest()
+    digest = hashlib.sha256("".join(file_sha256(f) for f in files).encode()).hexdigest()
     config = _json(folder / "config.json")
     limits = _json(folder / "sentence_bert_config.json")
     max_tokens = int(limits.get("max_seq_length") or config.get("max_position_embeddings") or 512)

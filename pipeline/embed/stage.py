@@ -20,11 +20,13 @@ Progress = Callable[[int, int], None]
 
 
 class Embedded(NamedTuple):
-    """What the stage did: windows in all, windows encoded now, and by which engine ('' if none)."""
+    """What the stage did: windows in all, windows encoded now, by which engine ('' if none), and the
+    seconds spent inside of it."""
 
     windows: int
     encoded: int
     engine: str
+    model_seconds: float
 
 
 def embed_windows(
@@ -35,25 +37,29 @@ def embed_windows(
     model: Model,
     prefix_tokens: int,
     engine: Callable[[], Engine],
+    clock: Callable[[], float],
     progress: Progress | None = None,
 ) -> Embedded:
     """Encode what is new. `engine` is made only if something is (it loads the model)."""
     distinct = windows.unique("text_hash", keep="first", maintain_order=True)
     new = distinct.filter(~cache.known(distinct["text_hash"]))
-    name = ""
+    name, seconds = "", 0.0
     if new.height:
         texts = _texts(chunks, new, model, prefix_tokens)
         hashes = new["text_hash"].to_list()
         runner = engine()
         name = runner.name
         done = 0
+        started = clock()
         for positions, vectors in encode_in_parts(runner, texts, PART):
+            seconds += clock() - started
             cache.add([hashes[i] for i in positions], vectors)
             done += len(positions)
             if progress:
                 progress(done, new.height)
+            started = clock()
     cache.prune(windows["text_hash"])
-    return Embedded(windows.height, new.height, name)
+    return Embedded(windows.height, new.height, name, seconds)
 
 
 def _texts(chunks: pl.DataFrame, new: pl.DataFrame, model: Model, prefix_tokens: int) -> list[str]:

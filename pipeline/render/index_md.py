@@ -57,7 +57,9 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
-def render_index_md(tables: dict[str, pl.DataFrame], config: Config, *, project: str, drift_score: float) -> str:
+def render_index_md(
+    tables: dict[str, pl.DataFrame], config: Config, *, project: str, chunks: int, drift_score: float
+) -> str:
     """The overview, at most `render.index_max_tokens` tokens."""
     template = Environment(
         loader=PackageLoader("pipeline.render"),
@@ -72,7 +74,7 @@ def render_index_md(tables: dict[str, pl.DataFrame], config: Config, *, project:
     facts = {
         "project": project,
         "documents": tables["documents"].height,
-        "chunks": tables["chunks"].height,
+        "chunks": chunks,
         "rules": tables["rules"].height,
         "drift": drift_score,
         "problems": tables["diagnostics"].filter(pl.col("severity") != "info").height,

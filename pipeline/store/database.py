@@ -68,7 +68,7 @@ def build_database(
         fill_fts_index(connection)
         connection.execute(create_table_sql(POSTINGS))
         create_postings(connection, ranking)
-        hnsw = _hnsw_wanted(store, tables["windows"].height if dimension else 0)
+        hnsw = _hnsw_wanted(store, _count(connection, "windows") if dimension else 0)
         if hnsw:
             _create_hnsw(connection)
         connection.execute(create_table_sql(META))

@@ -11,7 +11,8 @@ from pipeline.embed.cache import EmbeddingCache
 from pipeline.embed.engines import OnnxEngine, SentenceTransformersEngine, encode_in_parts, make_engine
 from pipeline.embed.graph import build_graph
 from pipeline.embed.model import resolve_model
-from pipeline.embed.weights import SHA256, file_sha256, model_folder, verified
+from pipeline.embed.weights import SHA256, model_folder, verified
+from syntropy.artifacts import file_sha256
 from syntropy.config import EmbedConfig
 from syntropy.errors import ConfigError, EncoderError
 from tests.conftest import DEMO

@@ -1,0 +1,18 @@
+"""`python -m benchmarks [NAME …]`: all benchmarks, or those named."""
+
+import sys
+
+from benchmarks import build, cli, embedding, scale
+
+ALL = {
+    "cli": cli.main,
+    "embedding": embedding.main,
+    "build": build.main,
+    "scale": scale.main,
+    "build-dlt-docs": lambda: build.main("dlt-docs"),
+    "build-aws-docs-small": lambda: build.main("aws-docs-small"),
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ("cli", "embedding", "build", "scale"):
+        ALL[name]()

@@ -1,0 +1,65 @@
+"""Docs that are rendered from the code: `make docs` writes them, a test keeps them true."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+
+from syntropy import __version__, schema
+from syntropy.cli.parser import build_parser
+from syntropy.config import describe, sections
+from tests.conftest import ROOT
+
+
+def cli_markdown() -> str:
+    """docs/cli.md: `--help` of every command."""
+    parser = build_parser(__version__)
+    commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
+    parts = ["# Command line", "", "Generated from the parser; a test keeps it true. Exit codes: 0 all is well, 1 nothing found or a",
+             "check failed, 2 bad configuration or arguments, 3 no usable database, 4 no usable encoder, 5 no such document,",
+             "6 something is not installed, 7 the build failed, 8 another build is running.", ""]  # fmt: skip
+    with _width(100):
+        for name, command in commands.items():
+            parts += [f"## syntropy {name}", "", "```text", command.format_help().rstrip(), "```", ""]
+    return "\n".join(parts)
+
+
+def config_markdown() -> str:
+    """docs/configuration.md: every key of every section."""
+    parts = ["# Configuration", "", "`syntropy.toml` in the project (found by walking up). Order: flags > environment",
+             "(`SYNTROPY_<SECTION>_<KEY>`) > project > global (`config.toml` in the user's configuration folder) > defaults. An",
+             "unknown key is an error that names the nearest known one. Patterns are gitignore patterns. Generated from",
+             "`syntropy/config.py`; a test keeps it true.", ""]  # fmt: skip
+    for name, section in sections().items():
+        parts += [f"## [{name}]", "", "| key | default | what |", "|---|---|---|"]
+        parts += [f"| {key} | `{_shown(default)}` | {what} |" for key, default, what in describe(section)]
+        parts.append("")
+    return "\n".join(parts)
+
+
+GENERATED = {"docs/schema.md": schema.markdown, "docs/cli.md": cli_markdown, "docs/configuration.md": config_markdown}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(f'"{v}"' for v in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@contextlib.contextmanager
+def _width(columns: int):
+    former = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(columns)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        os.environ.pop("COLUMNS") if former is None else os.environ.update(COLUMNS=former)
+
+
+if __name__ == "__main__":
+    for path, render in GENERATED.items():
+        (ROOT / path).write_text(render())
+        print(path)
