@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from pipeline.markdown import Outline, Unit
-from pipeline.tokens import Piece, TokenCounter, spans_of_line
+from pipeline.markdown import Outline
+from pipeline.tokens import Piece, TokenCounter
 from syntropy.analysis import identifier_text
 from syntropy.config import ChunkConfig, EmbedConfig
 
@@ -132,37 +132,18 @@ def embedded_text(prefix: str, text: str) -> str:
 
 
 def _blocks(document: ChunkInput, counter: TokenCounter, largest: int) -> list[_Block]:
+    """Units with their pieces: lines, or parts of long lines."""
     shape, text = document.outline, document.text
     levels = {h.line: h.level for h in shape.headings}
-    spans: list[tuple[int, int]] = []
-    counts: list[int] = []
-    units: list[Unit] = []
-    for unit in shape.units:
-        before = len(spans)
-        for line in range(unit.start, unit.end):
-            spans.extend(spans_of_line(text, shape.lines[line], shape.lines[line + 1]))
-        counts.append(len(spans) - before)
-        units.append(unit)
-    pieces = counter.pieces(text, spans, largest)
+    counter.learn(text)
     blocks = []
-    cursor = 0
-    ends = _span_ends(spans, counts)
-    for unit, end in zip(units, ends, strict=True):
-        own = []
-        while cursor < len(pieces) and pieces[cursor].start < end:
-            own.append(pieces[cursor])
-            cursor += 1
-        blocks.append(_Block(own, sum(p.tokens for p in own), unit.fence, levels.get(unit.start, 0)))
+    for unit in shape.units:
+        pieces: list[Piece] = []
+        tokens = 0
+        for line in range(unit.start, unit.end):
+            tokens += counter.add_pieces(pieces, text, shape.lines[line], shape.lines[line + 1], largest)
+        blocks.append(_Block(pieces, tokens, unit.fence, levels.get(unit.start, 0)))
     return blocks
-
-
-def _span_ends(spans: list[tuple[int, int]], counts: list[int]) -> list[int]:
-    """Offset behind each unit's last span."""
-    ends, position = [], 0
-    for count in counts:
-        position += count
-        ends.append(spans[position - 1][1] if position else 0)
-    return ends
 
 
 def _sections(blocks: list[_Block], chunk: ChunkConfig) -> list[list[_Block]]:

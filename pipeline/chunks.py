@@ -39,13 +39,14 @@ def chunk_documents(
     ):
         members.setdefault(uid, []).append(Heading(level, text, line - 1))
     units = dict(outlines.iter_rows())
-    items: list[_Item] = [
+    items = (
         (uid, path, title, " ".join(tag_lists.get(uid, ())), text, units[uid], members.get(uid, []))
         for uid, path, title, text in documents.select("document", "path", "title", "text").iter_rows()
-    ]
+    )
+    total = int(documents["text"].str.len_bytes().sum())
     work = partial(_chunk_batch, tokenizer, chunk, embed, prefix_tokens)
     chunk_frames, window_frames = [empty(CHUNKS)], [empty(WINDOWS)]
-    for chunk_rows, window_rows in map_batches(work, items, _size):
+    for chunk_rows, window_rows in map_batches(work, items, _size, total=total):
         chunk_frames.append(from_rows(CHUNKS, chunk_rows))
         window_frames.append(from_rows(WINDOWS, window_rows))
     return pl.concat(chunk_frames), pl.concat(window_frames)

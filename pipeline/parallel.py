@@ -6,7 +6,7 @@ import gc
 import multiprocessing
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import lru_cache
 from typing import TypeVar
@@ -21,35 +21,40 @@ _BATCH_CHARS = 1_000_000
 
 
 def map_batches(
-    work: Callable[[list[Item]], Result], items: Sequence[Item], size_of: Callable[[Item], int]
+    work: Callable[[list[Item]], Result], items: Iterable[Item], size_of: Callable[[Item], int], *, total: int
 ) -> Iterator[Result]:
     """`work` applied to batches of about a megabyte of text, results in the order of `items`.
 
-    `work` must be importable (a module's function or a partial of one) and without side effects.
+    `work` must be importable (a module's function or a partial of one) and without side effects. Items
+    are taken one batch at a time and results wait for nobody, so memory does not grow with their
+    number. `total` is the size of all of them.
     """
-    batches: list[list[Item]] = [[]]
-    room = _BATCH_CHARS
-    for item in items:
-        if room <= 0:
-            batches.append([])
-            room = _BATCH_CHARS
-        batches[-1].append(item)
-        room -= size_of(item)
-    total = sum(map(size_of, items))
-    workers = min(os.cpu_count() or 1, len(batches))
+    workers = os.cpu_count() or 1
+    batches = _batches(items, size_of)
     if total < MIN_CHARS or workers < 2:
-        for batch in batches:
-            if batch:
-                yield work(batch)
+        yield from map(work, batches)
         return
     pool = _pool()
     pending: deque[Future[Result]] = deque()
     for batch in batches:
         pending.append(pool.submit(work, batch))
-        if len(pending) > workers * 3:  # bounds the results that wait in memory
+        if len(pending) > workers * 2:
             yield pending.popleft().result()
     while pending:
         yield pending.popleft().result()
+
+
+def _batches(items: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[list[Item]]:
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += size_of(item)
+        if size >= _BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def shutdown() -> None:

@@ -127,8 +127,10 @@ class Steps:
         wanted = self.workspace.table(SCAN, "sources").filter(pl.col("status") == "indexed")
         former = self._former("documents")
         kept = _unchanged(wanted, former)
-        changed = wanted.filter(~_uid_column().is_in(kept.implode()))["path"].to_list()
-        found = extraction.extract_texts(self.connector.read(changed))
+        changed = wanted.filter(~_uid_column().is_in(kept.implode()))
+        found = extraction.extract_texts(
+            self.connector.read(changed["path"].to_list()), total=int(changed["bytes"].sum())
+        )
         tables = {
             name: pl.concat([former[name].filter(pl.col("document").is_in(kept.implode())), getattr(found, name)])
             if former
@@ -142,7 +144,7 @@ class Steps:
         carried = _carried_diagnostics(former, kept)
         tables["diagnostics"] = conform(DIAGNOSTICS, pl.concat([carried, found.diagnostics, clashes]).unique())
         record = self.workspace.save("documents", inputs, tables)
-        return StepResult("documents", record, False, {"extracted": len(changed), "reused": len(kept)})
+        return StepResult("documents", record, False, {"extracted": changed.height, "reused": len(kept)})
 
     def chunks(self) -> StepResult:
         """Chunk documents whose text, title or tags changed."""

@@ -47,13 +47,6 @@ def load_tokenizer(path: Path) -> Tokenizer:
     return tokenizer
 
 
-def spans_of_line(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The line as one span, or several if it is long."""
-    if end - start <= PIECE_CHARS:
-        return [(start, end)]
-    return [match.span() for match in _CUT.finditer(text, start, end)]
-
-
 class TokenCounter:
     """Counts by white-space separated words, each word tokenised once (ten times faster than lines)."""
 
@@ -67,23 +60,34 @@ class TokenCounter:
         try:
             return [self._counts[word] for word in words]
         except KeyError:
-            self._learn(text)
+            self.learn(text)
             return [self._counts[word] for word in words]
 
-    def pieces(self, text: str, spans: Sequence[tuple[int, int]], largest: int) -> list[Piece]:
-        """Spans with their counts; one of more than `largest` tokens is cut between words' tokens."""
-        self._learn(text)
-        count = self._counts.__getitem__
-        result: list[Piece] = []
-        for start, end in spans:
-            tokens = sum(map(count, text[start:end].split()))
-            if tokens <= largest:
-                result.append(Piece(start, end, tokens))
-            else:
-                result.extend(_cut_between_tokens(self.tokenizer, text, start, end, largest))
-        return result
+    def add_pieces(self, pieces: list[Piece], text: str, start: int, end: int, largest: int) -> int:
+        """Append a line of a learned text as one piece, or as several if it is long; returns its tokens.
 
-    def _learn(self, text: str) -> None:
+        A piece of more than `largest` tokens is cut between words' tokens.
+        """
+        if end - start <= PIECE_CHARS:
+            tokens = sum(map(self._counts.__getitem__, text[start:end].split()))
+            if tokens <= largest:
+                pieces.append(Piece(start, end, tokens))
+                return tokens
+            spans: Sequence[tuple[int, int]] = [(start, end)]
+        else:
+            spans = [match.span() for match in _CUT.finditer(text, start, end)]
+        total = 0
+        for a, b in spans:
+            tokens = sum(map(self._counts.__getitem__, text[a:b].split()))
+            found = (
+                [Piece(a, b, tokens)] if tokens <= largest else _cut_between_tokens(self.tokenizer, text, a, b, largest)
+            )
+            pieces += found
+            total += sum(piece.tokens for piece in found)
+        return total
+
+    def learn(self, text: str) -> None:
+        """Count the words of a text; `add_pieces` knows no others."""
         if len(self._counts) > MAX_WORDS:
             self._counts.clear()
         new = [word for word in dict.fromkeys(text.split()) if word not in self._counts]

@@ -70,10 +70,15 @@ def query_terms(text: str) -> list[str]:
 
 def identifier_text(text: str) -> str:
     """Parts and joined forms of the identifiers in a text, separated by spaces, repeats kept."""
-    return " ".join(filter(None, map(_expanded, _CANDIDATE.findall(text))))
+    return " ".join(filter(None, map(_expanded_word, text.split())))
 
 
 @lru_cache(maxsize=200_000)
+def _expanded_word(word: str) -> str:
+    """Parts and joined forms of what stands between two spaces; empty for most words."""
+    return " ".join(filter(None, map(_expanded, _CANDIDATE.findall(word))))
+
+
 def _expanded(token: str) -> str:
     """Parts and joined forms of one token; empty for a plain word."""
     token = token.strip("./:-")

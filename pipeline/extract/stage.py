@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -30,17 +30,15 @@ class Documents(NamedTuple):
 TABLES = (DOCUMENTS, TAGS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS, OUTLINES)
 
 
-def extract_texts(texts: Iterable[SourceText | Diagnostic]) -> Documents:
-    """Rows of each text; diagnostics among the input (files gone since the scan) pass through."""
-    sources: list[SourceText] = []
+def extract_texts(texts: Iterable[SourceText | Diagnostic], *, total: int = 0) -> Documents:
+    """Rows of each text; diagnostics among the input (files gone since the scan) pass through.
+
+    `total` is about the texts' size in bytes: much of it is worth more than one process.
+    """
     frames: list[list[pl.DataFrame]] = [[] for _ in TABLES]
     lost: list[Diagnostic] = []
-    for item in texts:
-        if isinstance(item, Diagnostic):
-            lost.append(item)
-        else:
-            sources.append(item)
-    for batch in map_batches(_extract_batch, sources, _size):
+    sources = _texts_of(texts, lost)
+    for batch in map_batches(_extract_batch, sources, _size, total=total):
         for position, (table, rows) in enumerate(zip(TABLES, batch, strict=True)):
             if rows:
                 frames[position].append(from_rows(table, rows))
@@ -48,6 +46,14 @@ def extract_texts(texts: Iterable[SourceText | Diagnostic]) -> Documents:
     return Documents(
         *(pl.concat(parts) if parts else from_rows(table, []) for table, parts in zip(TABLES, frames, strict=True))
     )
+
+
+def _texts_of(items: Iterable[SourceText | Diagnostic], lost: list[Diagnostic]) -> Iterator[SourceText]:
+    for item in items:
+        if isinstance(item, Diagnostic):
+            lost.append(item)
+        else:
+            yield item
 
 
 def _size(source: SourceText) -> int:
