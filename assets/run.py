@@ -58,7 +58,7 @@ def build(
 ) -> BuildReport:
     """Build and publish a project's knowledge, as far as it is not published already.
 
-    `full` uses no cache but the embeddings'; `dry_run` changes nothing. Raises ConfigError, LockHeldError,
+    `full` uses no cache; `dry_run` changes nothing. Raises ConfigError, LockHeldError,
     BuildError (with the former artifacts untouched).
     """
     started = time.time()

@@ -201,16 +201,18 @@ class Steps:
         if self.workspace.config.embed.enabled:
             model = self.model
             chunks, windows = self.workspace.table("chunks", "chunks"), self.workspace.table("chunks", "windows")
+            cache = self.cache if self.workspace.fresh_only else self.cache.emptied()
             done = embed_windows(
                 chunks,
                 windows,
-                self.cache,
+                cache,
                 model=model,
                 engine=lambda: engine(model),
                 prefix_tokens=prefix_budget(self.workspace.config.embed, model.max_tokens),
                 clock=time.perf_counter,
                 progress=self._progress,
             )
+            cache.drop_ignored()
             figures |= {
                 "encoded": done.encoded,
                 "engine": done.engine,

@@ -7,6 +7,7 @@ keeps what it had embedded. Parts whose rows nobody uses are compacted away.
 from __future__ import annotations
 
 import hashlib
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,8 +24,20 @@ PRUNE_FACTOR = 2
 class EmbeddingCache:
     """Vectors of one model, below `<cache>/embeddings/<fingerprint>`."""
 
-    def __init__(self, folder: Path, fingerprint: str) -> None:
+    def __init__(self, folder: Path, fingerprint: str, *, ignored: frozenset[str] = frozenset()) -> None:
+        self._root = folder
+        self._fingerprint = fingerprint
         self._folder = folder / "embeddings" / fingerprint[:16]
+        self._ignored = ignored
+
+    def emptied(self) -> EmbeddingCache:
+        """The cache as if it held nothing yet; `drop_ignored` makes that so once all is computed again."""
+        return EmbeddingCache(self._root, self._fingerprint, ignored=frozenset(p.name for p in self._parts()))
+
+    def drop_ignored(self) -> None:
+        """Delete the parts that `emptied` passed over."""
+        for name in self._ignored:
+            (self._folder / name).unlink(missing_ok=True)
 
     def known(self, hashes: pl.Series) -> pl.Series:
         """Which of the text hashes have a vector (boolean, in their order)."""
@@ -44,8 +57,7 @@ class EmbeddingCache:
                 ),
             }
         )
-        name = hashlib.sha256("".join(hashes).encode()).hexdigest()[:24]
-        self._write(frame, name)
+        self._write(frame, uuid.uuid4().hex[:24])
 
     def vectors(self, hashes: pl.Series) -> pl.DataFrame:
         """`text_hash`, `vector` of the distinct hashes; every one must be known."""
@@ -75,4 +87,4 @@ class EmbeddingCache:
         write_atomically(self._folder / f"{name}.parquet", lambda path: frame.write_parquet(path, compression="zstd"))
 
     def _parts(self) -> list[Path]:
-        return sorted(self._folder.glob("*.parquet"))
+        return sorted(p for p in self._folder.glob("*.parquet") if p.name not in self._ignored)

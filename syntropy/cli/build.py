@@ -84,11 +84,13 @@ def _build(root: Path, given: argparse.Namespace, *, out: str) -> int:
 
 
 def _print_report(report: Any, *, quiet: bool) -> None:
-    for problem in report.problems[:_SHOWN_PROBLEMS]:
+    shown = report.problems[:_SHOWN_PROBLEMS] if report.outcome == "published" else []
+    for problem in shown:
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
         print(printable(f"{problem.severity}: {place}: {problem.message} ({problem.hint})"), file=sys.stderr)
-    if len(report.problems) > _SHOWN_PROBLEMS:
-        warn(f"and {len(report.problems) - _SHOWN_PROBLEMS} more problems; `syntropy build --json` lists all")
+    if len(report.problems) > len(shown):
+        more = "more problems" if shown else "problems, as before"
+        warn(f"{len(report.problems) - len(shown)} {more}; `syntropy build --json` lists all")
     if quiet:
         return
     files = ", ".join(f"{count} {fate}" for fate, count in sorted(report.files.items(), reverse=True))

@@ -28,7 +28,9 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     build = _command(commands, "build", "build.build", "Build and publish what changed.", "syntropy build --dry-run")
     build.add_argument("--project", metavar="PATH", help="project to build (default: the one around this folder)")
     build.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
-    build.add_argument("--full", action="store_true", help="ignore former results (not the embeddings' cache)")
+    build.add_argument(
+        "--full", action="store_true", help="ignore all caches: extract, chunk and embed everything again"
+    )
     build.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     build.add_argument("--hnsw", choices=("auto", "always", "never"), help="overrides store.hnsw")
     build.add_argument("--no-embeddings", action="store_true", help="lexical search only (embed.enabled = false)")

@@ -158,3 +158,14 @@ def test_fingerprints_name_all_that_decides_a_vector():
     facts = {resolve_model(EmbedConfig()).fingerprint() for _ in range(2)}
     assert len(facts) == 1
     assert len(json.dumps(sorted(facts))) > 64
+
+
+def test_a_full_build_computes_vectors_again_and_then_drops_the_old(tmp_path):
+    cache = EmbeddingCache(tmp_path, "f" * 64)
+    hashes = fill(cache, 3)
+    emptied = cache.emptied()
+    assert not emptied.known(pl.Series(hashes)).any()
+    emptied.add(hashes, np.full((3, 4), 7, np.float32))
+    assert cache.known(pl.Series(hashes)).all(), "a build killed here has lost nothing"
+    emptied.drop_ignored()
+    assert cache.vectors(pl.Series(hashes))["vector"].to_list() == [[7.0] * 4] * 3
