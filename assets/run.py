@@ -76,7 +76,7 @@ def build(
                 started,
                 time.time() - started,
                 str(workspace.out),
-                error=str(error) or type(error).__name__,
+                error="interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__,
                 published=former.published if former else 0.0,
             ).save(workspace.cache)
             raise
@@ -220,6 +220,8 @@ def _failure(result: Any) -> SyntropyError:
             cause = data.error.cause if data.error else None
             while cause is not None and not failure:
                 text, cause = cause.message, cause.cause
+            if "DagsterExecutionInterruptedError" in text or "KeyboardInterrupt" in text:
+                raise KeyboardInterrupt
             message, _, hint = text.strip().partition("\n  ")
             return BuildError(
                 f"step {event.step_key} failed: {message}",

@@ -193,22 +193,22 @@ def _parts(section: list[_Block], chunk: ChunkConfig) -> list[_Part]:
             overlap = _overlap(current[-1], chunk.overlap_tokens)
         current = pending
 
+    def room() -> int:
+        return chunk.target_tokens - sum(p.tokens for p in overlap)
+
     for block in section:
-        room = chunk.target_tokens - sum(p.tokens for p in overlap)
-        if block.tokens > room:
-            if any(not b.heading for b in current):  # a heading alone waits for what it is about
-                flush()
-                room = chunk.target_tokens - sum(p.tokens for p in overlap)
-            lead = [p for b in current for p in b.pieces]
-            if block.tokens + sum(p.tokens for p in lead) > room:
-                parts.extend(_split(overlap + lead, block, chunk))
-                current, overlap = [], []
-                continue
-        elif current and (
-            _tokens(current) + block.tokens > room or (block.heading and _tokens(current) >= room * 6 // 10)
+        begun = any(not b.heading for b in current)  # a heading alone waits for what it is about
+        if begun and (
+            _tokens(current) + block.tokens > room() or (block.heading and _tokens(current) >= room() * 6 // 10)
         ):
             flush()
-        current.append(block)
+        while overlap and _tokens(current) + block.tokens > room():
+            overlap.pop(0)  # what comes next matters more than what was
+        if _tokens(current) + block.tokens > chunk.target_tokens:
+            parts.extend(_split([p for b in current for p in b.pieces], block, chunk))
+            current, overlap = [], []
+        else:
+            current.append(block)
     flush()
     if current:
         parts.append(_Part([p for block in current for p in block.pieces], ""))

@@ -21,19 +21,23 @@ except ImportError:  # PyYAML built without libyaml
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
+_MAX_PLAIN = 500
+_PLAIN_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]+(\S.*?)[ \t]*$")
 _BOUNDARY = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
 
 class Frontmatter(NamedTuple):
     """Metadata and where the body begins. `problem` = (code, message, hint, line) or None.
 
-    Where the metadata cannot be used, `metadata` is empty and `body_start` is 0: the block stays
-    part of the body, so that its words are still found.
+    Where the YAML cannot be used, `body_start` is 0 (the block stays part of the body, so that its words
+    are still found), `block_end` is where it ends, and `metadata` holds the plain `key: value` lines
+    of a block that was merely written wrongly.
     """
 
     metadata: dict[str, Any]
     body_start: int
     problem: tuple[str, str, str, int] | None = None
+    block_end: int = 0
 
 
 class _RefusedError(ValueError):
@@ -87,12 +91,13 @@ def read_frontmatter(text: str) -> Frontmatter:
         if not metadata:
             raw = _HANDLER.load(text[opening.end() : closing.start()])
     except _RefusedError as error:
-        return _bad("frontmatter-refused", str(error), "simplify the metadata", error.line)
+        return _bad("frontmatter-refused", str(error), "simplify the metadata", error.line, block_end=body_start)
     except yaml.MarkedYAMLError as error:
         line = (error.problem_mark.line + 1) if error.problem_mark else 1
-        return _bad("frontmatter-invalid", f"is no YAML: {error.problem or error}", "mend the YAML at that line", line)
+        found = _bad("frontmatter-invalid", f"is no YAML: {error.problem or error}", "mend the YAML at that line", line)
+        return found._replace(metadata=_plain_lines(text[opening.end() : closing.start()]), block_end=body_start)
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        return _bad("frontmatter-invalid", f"is no YAML: {error}", "mend the YAML")
+        return _bad("frontmatter-invalid", f"is no YAML: {error}", "mend the YAML", block_end=body_start)
     if raw is None:
         return Frontmatter({}, body_start)
     if not isinstance(raw, dict):
@@ -102,6 +107,7 @@ def read_frontmatter(text: str) -> Frontmatter:
             "frontmatter-not-a-mapping",
             f"is a {type(raw).__name__}, not `key: value` lines",
             "write it as `key: value` lines",
+            block_end=body_start,
         )
     return Frontmatter(plain(raw), body_start)
 
@@ -117,8 +123,18 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def _bad(code: str, message: str, hint: str, line: int = 1) -> Frontmatter:
-    return Frontmatter({}, 0, (code, f"frontmatter {message}", hint, line))
+def _bad(code: str, message: str, hint: str, line: int = 1, *, block_end: int = 0) -> Frontmatter:
+    return Frontmatter({}, 0, (code, f"frontmatter {message}", hint, line), block_end)
+
+
+def _plain_lines(block: str) -> dict[str, Any]:
+    """Top-level `key: value` lines with plain values: what a reader sees in YAML that does not parse."""
+    found: dict[str, Any] = {}
+    for line in block.splitlines():
+        match = _PLAIN_LINE.match(line[:_MAX_PLAIN])
+        if match and match.group(2) not in ("|", ">", "|-", ">-"):
+            found.setdefault(match.group(1), match.group(2).strip("'\""))
+    return found
 
 
 def _looks_like_metadata(text: str, start: int) -> bool:

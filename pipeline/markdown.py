@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import pyromark
 
+MAX_HEADING = 300
+"""Characters of a heading that count; longer ones are accidents."""
+
 _PARSER = pyromark.Markdown(options=pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES)
 
 
@@ -104,7 +107,7 @@ class _Blocks:
                 depth -= 1
                 if depth == 0 and heading_level:
                     line = self._span(span)[0]
-                    self.headings.append(Heading(heading_level, " ".join("".join(words).split()), line))
+                    self.headings.append(Heading(heading_level, " ".join("".join(words).split())[:MAX_HEADING], line))
                     heading_level = 0
             elif heading_level:
                 words.append(str(next(iter(event.values()))))

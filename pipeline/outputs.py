@@ -273,8 +273,15 @@ class Outputs:
         if copy is None:
             return False
         text = locate(self.workspace.out, INDEX_JSON).read_text(encoding="utf-8")
-        if copy.is_file() and copy.read_text(encoding="utf-8") == text:
-            return False
+        if copy.is_file():
+            present = copy.read_text(encoding="utf-8", errors="replace")
+            if present == text:
+                return False
+            if '"synced_at"' not in present:
+                raise BuildError(
+                    f"paths.index_copy: {copy} is there and is no syntropy-index.json",
+                    hint="choose another path, or move that file away",
+                )
         copy.parent.mkdir(parents=True, exist_ok=True)
         write_text(copy, text)
         return True

@@ -29,6 +29,7 @@ from pipeline.plan import SCAN, STAGES, scan_digest, stage_inputs
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Scan
 from pipeline.workspace import Record, Workspace, digest
+from syntropy.errors import BuildError
 from syntropy.schema import DIAGNOSTICS, SEVERITIES, SOURCES, TABLES
 
 MAX_SHOWN = 1_000
@@ -113,6 +114,11 @@ class Steps:
         known = self.workspace.up_to_date(SCAN, inputs)
         if known:
             return StepResult(SCAN, known, True)
+        if not any(file.status == "indexed" for file in scan.files):
+            raise BuildError(
+                f"no file below {self.workspace.root} can be indexed ({len(scan.files)} were met)",
+                hint="check [sources] in syntropy.toml; the former artifacts are untouched",
+            )
         tables = {
             "sources": conform(SOURCES, from_rows(SOURCES, scan.files)),
             "diagnostics": conform(DIAGNOSTICS, from_rows(DIAGNOSTICS, dict.fromkeys(scan.diagnostics))),

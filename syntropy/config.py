@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
+import re
 import sys
 import tomllib
 import typing
@@ -154,7 +156,7 @@ class ReaderConfig:
 class RenderConfig:
     """Limits of the overview."""
 
-    index_max_tokens: int = _doc("budget of INDEX.md", 8_000)
+    index_max_tokens: int = _doc("budget of INDEX.md, at least 200", 8_000)
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,8 @@ class Config:
 
 Overrides = Mapping[str, Mapping[str, Any]]
 """Section -> key -> value, as a TOML file or a set of flags gives them."""
+
+_TYPE_NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 
 _HINTS: dict[type, dict[str, Any]] = {}
 
@@ -296,7 +300,7 @@ def _parse_text(hint: Any, raw: str, name: str) -> Any:
         try:
             return hint(raw)
         except ValueError as error:
-            raise ConfigError(f"{name}={raw!r} is no number", hint=f"give a {hint.__name__}") from error
+            raise ConfigError(f"{name}={raw!r} is no number", hint=f"give {_TYPE_NAMES[hint]}") from error
     if typing.get_origin(hint) is tuple:
         return [part.strip() for part in raw.split(",") if part.strip()]
     return raw
@@ -341,12 +345,13 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
         return float(value)
     if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
-    raise ConfigError(f"{where} = {value!r} must be a {hint.__name__}", hint="see `syntropy init`'s comments")
+    raise ConfigError(f"{where} = {value!r} must be {_TYPE_NAMES[hint]}", hint="see `syntropy init`'s comments")
 
 
 def _check_ranges(config: Config) -> None:
     """Relations between values that no type expresses."""
-    chunk, embed, search = config.chunk, config.embed, config.search
+    chunk, embed, search, ranking = config.chunk, config.embed, config.search, config.ranking
+    weights = (ranking.title, ranking.headings, ranking.path, ranking.tags, ranking.body, ranking.identifiers)
     rules = (
         (chunk.target_tokens >= 32, "chunk.target_tokens must be at least 32"),
         (
@@ -362,6 +367,34 @@ def _check_ranges(config: Config) -> None:
         ),
         (search.limit >= 1, "search.limit must be at least 1"),
         (0.0 <= search.threshold <= 1.0, "search.threshold must lie between 0 and 1"),
+        (0 < ranking.k1 < math.inf, "ranking.k1 must be above 0"),
+        (0 <= ranking.b <= 1, "ranking.b must lie between 0 and 1"),
+        (
+            all(0 <= weight < math.inf for weight in weights) and any(weights),
+            "the weights of [ranking] must not be negative, and one must be above 0",
+        ),
+        (
+            re.fullmatch(r"\d+(\.\d+)?\s*([KMGT]i?B|%)", config.store.memory_limit, re.IGNORECASE) is not None,
+            f"store.memory_limit = {config.store.memory_limit!r} must be a size such as 1GB",
+        ),
+        (
+            re.fullmatch(r"(cpu|cuda|mps|xpu)(:\d+)?", embed.device) is not None,
+            f"embed.device = {embed.device!r} must be cpu, cuda, mps or xpu",
+        ),
+        (0 <= config.link.similar_threshold <= 1, "link.similar_threshold must lie between 0 and 1"),
+        (config.link.similar_limit >= 0, "link.similar_limit must not be negative"),
+        (len(config.schedule.cron.split()) == 5, f"schedule.cron = {config.schedule.cron!r} must have five fields"),
+        (config.schedule.sensor_seconds >= 1, "schedule.sensor_seconds must be at least 1"),
+        (embed.threads >= 0, "embed.threads must not be negative"),
+        (
+            not config.paths.index_copy
+            or (
+                config.paths.index_copy.endswith(".json")
+                and ".." not in Path(config.paths.index_copy).parts
+                and not Path(config.paths.index_copy).is_absolute()
+            ),
+            f"paths.index_copy = {config.paths.index_copy!r} must be a .json file below the project",
+        ),
         (config.render.index_max_tokens >= 200, "render.index_max_tokens must be at least 200"),
         (config.sources.max_file_bytes >= 1, "sources.max_file_bytes must be at least 1"),
     )

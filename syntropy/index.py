@@ -95,6 +95,11 @@ def open_database(*, out: Path | None = None, db: Path | None = None) -> Databas
     assert out is not None
     manifest = read_manifest(out)
     if manifest is None:
+        bare = out / DATABASE
+        if bare.is_file():
+            raise DatabaseError(
+                f"{out} holds a database without its manifest", hint=f"open the file itself: --db {bare}"
+            )
         raise DatabaseError(
             f"{out} holds no published knowledge", hint="run `syntropy build`, or name a folder with --out"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -111,8 +111,9 @@ class Knowledge:
         `scope` is system or user. Defaults come from `[search]`. Raises UsageError, EncoderError.
         """
         settings = self._config.search
+        stale = self.staleness()
         with self._lock:
-            return run_search(
+            found = run_search(
                 self._database,
                 query,
                 mode=mode or settings.mode,
@@ -122,6 +123,7 @@ class Knowledge:
                 hits_per_document=settings.hits_per_document if hits_per_document is None else hits_per_document,
                 encoder=self._query_encoder,
             )
+        return replace(found, warning=stale.message()) if stale is not None else found
 
     def knowledge_search(
         self,
@@ -150,7 +152,8 @@ class Knowledge:
             }
             for hit in found.hits
         ]
-        return {"success": True, "query": query, "count": len(results), "results": results}
+        answer = {"success": True, "query": query, "count": len(results), "results": results}
+        return {**answer, "warning": found.warning} if found.warning else answer
 
     def document(self, path: str, *, package: str = "") -> Document:
         """A document by path, `package:path`, citation or unique key. Raises DocumentNotFoundError."""

@@ -107,6 +107,8 @@ class Results:
     hits: list[Hit]
     terms: list[str]
     unknown_terms: list[str]
+    warning: str = ""
+    """Set where the sources of a local project changed since the build."""
 
 
 def search(
@@ -121,12 +123,15 @@ def search(
     encoder: Callable[[], Encoder],
 ) -> Results:
     """The best passages. Raises UsageError for a blank query or bad filters, EncoderError (semantic)."""
+    query = query.encode("utf-8", "replace").decode()  # lone surrogates break every library below us
     if not query.strip():
         raise UsageError("the query is empty", hint='say what you look for, e.g. syntropy search "retry webhooks"')
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}", hint=f"choose one of: {', '.join(MODES)}")
     if not 1 <= limit <= _MAX_LIMIT:
         raise UsageError(f"limit {limit} is out of range", hint=f"give 1 to {_MAX_LIMIT}")
+    if not 0.0 <= threshold <= 1.0:
+        raise UsageError(f"threshold {threshold} is out of range", hint="give 0 to 1")
     where, parameters = filters.sql()
     terms: list[str] = []
     known: list[str] = []

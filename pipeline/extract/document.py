@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pipeline.diagnostics import Diagnostic
 from pipeline.extract import code, mentions, prp, rules, tags
-from pipeline.frontmatter import read_frontmatter
+from pipeline.frontmatter import Frontmatter, read_frontmatter
 from pipeline.markdown import Heading, Outline, Unit, line_starts, outline, source_outline
 from pipeline.sources.layout import MARKDOWN
 from pipeline.sources.protocol import SourceText
@@ -19,9 +19,10 @@ SUMMARY_LENGTH = 300
 _TITLE_KEYS = ("title", "name", "feature_name", "feature")
 _SUMMARY_KEYS = ("summary", "description", "excerpt")
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|</?[A-Za-z][^<>]{0,200}>|[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
+_LIST_ITEM = re.compile(r"^(?:[-*+]|\d+[.)])\s+|^\[?!\[")
 _LINK_TEXT = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _NOT_PROSE = re.compile(
-    r"^\s*(?:#{1,6}\s|>|\||<!--|-{3,}|={3,}|\*{3,}|import\s|export\s|:::)|^\s*\*\*[^*]{1,40}(?::\*\*|\*\*\s*:)"
+    r"^\s*(?:#{1,6}\s|>|\||<!--|-{3,}|={3,}|\*{3,}|import\s|export\s|:::|:[\w-]+:|</?[A-Za-z])|^\s*\*\*[^*]{1,40}(?::\*\*|\*\*\s*:)"
 )
 _FIELD_ONLY = re.compile(
     r"^\s*(?:pattern|pattern id|use case|source|implementation|status|date|type|category|version|owner|author)\s*:\s",
@@ -66,11 +67,20 @@ def _code_outline(text: str, members: list[Heading]) -> Outline:
     return found._replace(headings=members, units=units)
 
 
+def _markdown_outline(text: str, front: Frontmatter) -> Outline:
+    """The body's outline; a block of broken metadata in front of it is a unit of its own, not Markdown."""
+    if not front.block_end:
+        return outline(text, front.body_start)
+    found = outline(text, front.block_end)
+    behind = text.count("\n", 0, front.block_end)
+    return found._replace(units=[Unit(0, min(behind, len(found.lines) - 1) or 1), *found.units])
+
+
 def _markdown(source: SourceText) -> Extracted:
     front = read_frontmatter(source.text)
-    shape = outline(source.text, front.body_start)
+    shape = _markdown_outline(source.text, front)
     lines = [source.text[a:b].rstrip("\r\n") for a, b in pairwise(shape.lines)]
-    first = shape.units[0].start if shape.units else len(lines)
+    first = source.text.count("\n", 0, max(front.body_start, front.block_end))
     prose = [line for n, line in enumerate(lines) if n >= first and n not in shape.code_lines]
     metadata = dict(front.metadata)
     is_prp = source.kind == "prp"
@@ -86,6 +96,8 @@ def _markdown(source: SourceText) -> Extracted:
         diagnostics.append(_diagnostic(source, "info", "empty-body", 1, "has no text besides its metadata", "write it"))
     found_rules = rules.extract_rules(source.text, shape) if source.kind == "rule" else []
     facts = prp.facts(metadata, source.path, prose) if is_prp else None
+    if is_prp:
+        found = mentions.claims(found)
     implementations = _implementations(found, prose) if is_prp or source.kind in ("pattern", "example") else []
     key = (facts.prp_id if facts else "") or _key(source, metadata)
     return _rows(
@@ -217,7 +229,7 @@ def _title(metadata: dict[str, Any], headings: list[Heading], path: str) -> tupl
             return " ".join(str(value).split())[:300], "frontmatter"
     for heading in headings:
         if heading.level == 1 and heading.text:
-            return inline_text(heading.text)[:300], "heading"
+            return (inline_text(heading.text) or heading.text)[:300], "heading"
     return _from_file_name(path), "file-name"
 
 
@@ -249,14 +261,24 @@ def _summary(metadata: dict[str, Any], prose: list[str]) -> str:
             return _cut(inline_text(value))
     paragraph: list[str] = []
     fallback = ""
+    skipping = False
     for line in prose:
         stripped = line.strip()
-        if not stripped or _NOT_PROSE.match(line) or tags._INLINE.match(line[:200]) or _is_bare_field(stripped):
+        if not stripped:
             if paragraph:
                 break
+            skipping = False
             continue
-        if not paragraph and re.match(r"[-*+]\s|\d+[.)]\s|\[!\[|!\[", stripped):
-            fallback = fallback or re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", inline_text(stripped))
+        if _NOT_PROSE.match(line) or tags.INLINE_TAGS.match(line[:200]) or _is_bare_field(stripped):
+            if paragraph:
+                break
+            skipping = stripped.startswith((">", "|"))
+            continue
+        if skipping:
+            continue  # a list item or quote goes on
+        if not paragraph and _LIST_ITEM.match(stripped):
+            fallback = fallback or _LIST_ITEM.sub("", inline_text(stripped))
+            skipping = True
             continue
         paragraph.append(stripped)
     text = inline_text(" ".join(paragraph))
@@ -264,7 +286,7 @@ def _summary(metadata: dict[str, Any], prose: list[str]) -> str:
 
 
 def _is_bare_field(line: str) -> bool:
-    return prp._KEY_LINE.match(line) is not None or (len(line) < 120 and _FIELD_ONLY.match(line) is not None)
+    return prp.KEY_LINE.match(line) is not None or (len(line) < 120 and _FIELD_ONLY.match(line) is not None)
 
 
 def inline_text(text: str) -> str:
@@ -279,13 +301,8 @@ def _cut(text: str) -> str:
 
 
 def _implementations(found: list[mentions.Mention], prose: list[str]) -> list[str]:
-    """Files the text claims to be implemented in, then code names of its implementation lines.
-
-    Where nothing stands in an implementation section or field, every source path counts.
-    """
+    """Files the text claims to be implemented in, then code names of its implementation lines."""
     claimed = [m for m in found if m.type == "implements"]
-    if not claimed:
-        claimed = [m for m in found if m.origin == "path" and mentions.is_code_path(m.target) and "/" in m.target]
     names = [name for m in claimed for name in mentions.code_names(m.evidence)]
     names += [name for line in prose if "implement" in line.lower()[:60] for name in mentions.code_names(line)]
     return list(dict.fromkeys([m.target for m in claimed] + names))

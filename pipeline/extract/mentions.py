@@ -36,6 +36,10 @@ _IMPLEMENTATION_HEADING = re.compile(
     r"\b(implement|files?|changes|deliverables?|created?|modif|what was built)", re.IGNORECASE
 )
 
+_DELETES = re.compile(
+    r"(?-i:\b(?:DELETED?|REMOVED?)\b)|^\W*(?:deleted?|removed?)\b|\|\s*(?:deleted?|removed?)\s*\|", re.IGNORECASE
+)
+
 _METADATA_TYPES = {
     "dependencies": "depends_on",
     "depends_on": "depends_on",
@@ -104,6 +108,25 @@ def from_text(
             continue
         found.extend(_from_line(line.rstrip("\r\n"), number + 1, is_prp and implementing))
     return list(dict.fromkeys(found))
+
+
+def claims(found: list[Mention]) -> list[Mention]:
+    """A PRP's mentions with its implementations marked.
+
+    Where nothing stands in an implementation section or field, every source path counts. A line that
+    deletes a file claims nothing.
+    """
+    kept = [
+        m._replace(type="references") if m.type == "implements" and _DELETES.search(m.evidence) else m for m in found
+    ]
+    if any(m.type == "implements" for m in kept):
+        return kept
+    return [
+        m._replace(type="implements")
+        if m.origin == "path" and "/" in m.target and is_code_path(m.target) and not _DELETES.search(m.evidence)
+        else m
+        for m in kept
+    ]
 
 
 def code_names(mentions_text: str) -> list[str]:

@@ -40,7 +40,7 @@ _KEYS = (
     "estimate",
     "owner",
 )
-_KEY_LINE = re.compile(r"^(" + "|".join(_KEYS) + r")\s*:\s*(.*)$", re.IGNORECASE)
+KEY_LINE = re.compile(r"^(" + "|".join(_KEYS) + r")\s*:\s*(.*)$", re.IGNORECASE)
 _FIELD_LINE = re.compile(r"^\s*(?:[>*-]\s*)*\*\*([A-Za-z][\w /-]{0,30}?)\s*(?::\*\*|\*\*\s*:)\s*(.+?)\s*$")
 _FILE_ID = re.compile(r"^PRP[-_](\d+(?:\.\d+)*|[A-Za-z])(?=[-_.\s]|$)", re.IGNORECASE)
 _FILE_NUMBER = re.compile(r"^(\d{2,6})--")
@@ -73,9 +73,11 @@ def head_fields(lines: list[str]) -> dict[str, Any]:
         if match := _FIELD_LINE.match(line):
             fields.setdefault(match.group(1).strip().lower().replace(" ", "_"), match.group(2).strip())
             continue
-        if bare and (match := _KEY_LINE.match(line)):
+        if bare and (match := KEY_LINE.match(line)):
             last = match.group(1).lower()
-            fields.setdefault(last, _scalar(match.group(2)))
+            fields.setdefault(last, "" if match.group(2).strip() in ("|", ">", "|-", ">-") else _scalar(match.group(2)))
+        elif bare and last and line.startswith("  ") and line.strip() and isinstance(fields.get(last), str):
+            fields[last] = f"{fields[last]} {line.strip()}".strip()  # a block scalar, or a value that goes on
         elif bare and last and (item := re.match(r"^\s+-\s+(.+)$|^-\s+(.+)$", line)):
             items = fields[last] if isinstance(fields.get(last), list) else []
             fields[last] = [*items, (item.group(1) or item.group(2)).strip()]

@@ -13,7 +13,7 @@ from pipeline.markdown import Heading, Outline
 from syntropy.ids import slugify
 
 _MARKER = re.compile(r"\b(MANDATORY|REQUIRED|FORBIDDEN)\b")
-_DIRECTIVE = re.compile(r"\b(never|always|must(?: not)?|do not|don['\u2019]t|only)\b(?!-)", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"\b(never|always|must(?: not)?|do not|don['\u2019]t)\b(?!-)", re.IGNORECASE)
 _BULLET = re.compile(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _MARKS = re.compile(r"[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|^#{1,6}\s+|^>+\s*")
 _HEADING_MARKER = re.compile(r"\s*[-\u2013\u2014:(\[]*\s*\b(?:MANDATORY|REQUIRED|FORBIDDEN)\b\s*[)\]]*\s*:?\s*")

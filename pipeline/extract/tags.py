@@ -13,7 +13,7 @@ from pipeline.markdown import Heading
 
 MAX_HEADER_TAGS = 3
 MAX_TAG_LENGTH = 80
-_INLINE = re.compile(r"^[\s>*_#/-]{0,12}tags?[*_]{0,3}\s{0,4}:[*_]{0,3}[ \t]*(\S.*)$", re.IGNORECASE)
+INLINE_TAGS = re.compile(r"^[\s>*_#/-]{0,12}tags?[*_]{0,3}\s{0,4}:[*_]{0,3}[ \t]*(\S.*)$", re.IGNORECASE)
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
 
 
@@ -41,7 +41,7 @@ def _from_metadata(metadata: dict[str, Any]) -> list[str]:
 
 def _from_lines(lines: list[str]) -> list[str]:
     for line in lines:
-        if match := _INLINE.match(line[:1000]):
+        if match := INLINE_TAGS.match(line[:1000]):
             return match.group(1).strip().strip("[]").split(",")
     return []
 

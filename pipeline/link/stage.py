@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import NamedTuple
 
 import polars as pl
@@ -14,6 +15,8 @@ from pipeline.frames import from_rows
 from pipeline.link.targets import Resolver, Target
 from syntropy.ids import split_uid
 from syntropy.schema import DIAGNOSTICS, RELATIONS
+
+_MEMORY_KINDS = ("memory", "prp", "rule", "pattern")
 
 _DANGLING = {
     "markdown-link": "links to {target}, which does not exist",
@@ -83,6 +86,10 @@ def _problem(target: str, relation: str, origin: str, kind: str, status: str) ->
                 "warning",
             )
         return None
+    if origin == "memory" and (kind not in _MEMORY_KINDS or target.isupper()):
+        return None  # prose about memories shows examples such as mem:NAME
+    if origin == "markdown-link" and not re.search(r"[./#]", target):
+        return None  # a label of the documentation system, or a placeholder such as (url)
     if origin == "path" or (origin == "id" and not target.startswith("PRP-")):
         return None
     if origin == "metadata" and not (target.startswith("PRP-") or "/" in target):

@@ -18,6 +18,7 @@ from pipeline.diagnostics import Diagnostic
 from pipeline.sources.decode import UndecodableError, decode
 from pipeline.sources.layout import Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
+from syntropy.artifacts import DATABASE, MANIFEST
 from syntropy.config import SourcesConfig
 from syntropy.errors import BuildError
 from syntropy.ids import PROJECT_PACKAGE
@@ -83,6 +84,9 @@ class ProjectConnector:
             return
         if self._sources.respect_gitignore:
             ignores = self._with_ignore_file(ignores, folder, ".gitignore")
+        if folder and {DATABASE, MANIFEST} <= {entry.name for entry in entries}:
+            self._exclude(f"{folder}/", "syntropy-output")  # of another build: no source, either
+            return
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if path in self._own:

@@ -36,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of our output left (`| head`); Python would complain again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"syntropy: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("syntropy: interrupted", file=sys.stderr)
         return 130

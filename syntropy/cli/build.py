@@ -36,6 +36,7 @@ def init(given: argparse.Namespace) -> int:
     print(f"wrote {written}")
     for path, what in landmarks:
         print(f"  {path}: {what}")
+    print("  (artifacts go to build/: add it to .gitignore unless you mean to commit them)")
     if given.no_build:
         return 0
     return _build(root, given, out="")

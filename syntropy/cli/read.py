@@ -36,7 +36,7 @@ def search(given: argparse.Namespace) -> int:
             limit=given.limit,
             threshold=given.threshold,
         )
-        _warn_if_stale(knowledge)
+    warn(found.warning)
     if given.json:
         print_json(
             {
@@ -44,6 +44,7 @@ def search(given: argparse.Namespace) -> int:
                 "mode": found.mode,
                 "count": len(found.hits),
                 "unknown_terms": found.unknown_terms,
+                "warning": found.warning,
                 "hits": [hit.as_dict() for hit in found.hits],
             }
         )

@@ -28,6 +28,8 @@ def fields(found):
         ("---\nfeature_name: Feature\n---\n# H1\n", "Feature", "frontmatter"),
         ("text\n\n# The *first* H1 with `code`\n\n# Second\n", "The first H1 with code", "heading"),
         ("## only H2\n", "a", "file-name"),
+        ("# <Template Title>\n", "<Template Title>", "heading"),
+        ("---\nname: Broken\nargument-hint: [a] (b)\n---\n\n# H1\n", "Broken", "frontmatter"),
         ("```\n# in a fence\n```\n", "a", "file-name"),
     ],
 )
@@ -50,6 +52,9 @@ def test_a_readme_without_heading_is_called_as_its_folder():
         ),
         ("# T\n\n> quote\n\n**Status:** Ready\n\n| a |\n|---|\n\nReal text.\n", "Real text."),
         ("# T\n\n- only\n- bullets\n", "only"),
+        ("# T\n\n1. An item\nthat goes on.\n\n> A quote\ngoes on.\n\nReal text.\n", "Real text."),
+        (":::{admonition}\n:class: note\n:::\n\nReal text.\n", "Real text."),
+        ("---\nname: x\nargument-hint: [a] (b)\n---\n\nReal text.\n", "Real text."),
         ("# T\n\n```\ncode\n```\n", ""),
     ],
 )
@@ -260,3 +265,16 @@ def test_no_text_makes_it_fail(text, kind):
 def test_no_source_makes_it_fail(text, name):
     clean = text.replace("\0", "").encode("utf-8", "ignore").decode()
     assert fields(extracted(clean, path=f"examples/{name}", kind="example"))["text"] == clean
+
+
+def test_paths_outside_of_implementation_sections_are_claims_where_there_are_no_others():
+    found = extracted(
+        "# T\n\nDone in `src/a.py`.\n\n| `src/old.py` | DELETE |\n", path="PRPs/executed/PRP-1.md", kind="prp"
+    )
+    assert fields(found)["implementations"] == ["src/a.py"]
+    assert {(m[2], m[3]) for m in found.mentions} == {("src/a.py", "implements"), ("src/old.py", "references")}
+
+
+def test_a_block_scalar_without_fences_is_the_summary():
+    text = "name: X\ndescription: |\n  Builds a thing\n  in two lines.\n\n## Goal\n"
+    assert fields(extracted(text, path="PRPs/templates/x.md", kind="prp"))["summary"] == "Builds a thing in two lines."

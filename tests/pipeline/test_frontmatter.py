@@ -49,7 +49,17 @@ def test_bad_frontmatter_is_a_diagnostic_and_stays_in_the_body(text, code):
     found = read_frontmatter(text)
     assert found.problem is not None
     assert found.problem[0] == code
-    assert (found.metadata, found.body_start) == ({}, 0)
+    assert found.body_start == 0
+    assert found.metadata == {} or code == "frontmatter-invalid"
+
+
+def test_plain_lines_of_broken_yaml_are_kept():
+    text = "---\nname: prp-commit\ndescription: Commit: with care\nargument-hint: [x] (y)\n---\nBody\n"
+    found = read_frontmatter(text)
+    assert found.problem[0] == "frontmatter-invalid"
+    assert found.metadata["name"] == "prp-commit"
+    assert found.metadata["description"] == "Commit: with care"
+    assert text[found.block_end :] == "Body\n"
 
 
 def test_depth_at_the_limit_is_allowed():

@@ -64,15 +64,17 @@ def test_every_way_to_refer_resolves(project):
 def test_dangling_references_are_diagnostics_with_lines(project):
     root = project(
         {
-            "docs/a.md": "ok\n\n[x](gone.md) [[Nobody]] `mem:none` PRP-77 `not-a-name` `lib/x.py` [site](/docs/route)\n[out](../../etc/passwd)\n"
+            "docs/a.md": "ok\n\n[label](contexts) [x](gone.md) [[Nobody]] `mem:example` PRP-77 `not-a-name` `lib/x.py` "
+            "[site](/docs/route)\n[out](../../etc/passwd)\n",
+            ".serena/memories/m.md": "`mem:none` and `mem:NAME`\n",
         }
     )
     _, links, _ = linked(root)
     found = {(d["line"], d["severity"], d["message"].split(",")[0]) for d in links.diagnostics.iter_rows(named=True)}
     assert found == {
+        (1, "warning", "refers to mem:none"),
         (3, "warning", "links to gone.md"),
         (3, "warning", "links to [[Nobody]]"),
-        (3, "warning", "refers to mem:none"),
         (3, "warning", "refers to PRP-77"),
         (3, "info", "links to /docs/route"),
         (4, "warning", "links to ../../etc/passwd"),

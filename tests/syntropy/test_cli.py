@@ -181,3 +181,55 @@ def test_a_closed_pipe_is_no_error(demo):
 def test_environment_names_the_database(demo):
     assert run("search", "retry", check=0, env={"SYNTROPY_OUT": str(demo / "build")}).stdout
     assert run("search", "retry", check=0, env={"SYNTROPY_DB": str(demo / "build" / "syntropy.duckdb")}).stdout
+
+
+def test_nobodys_files_are_overwritten(project):
+    files = {"docs/a.md": "# A\n", "build/query.py": "mine\n", "CLAUDE.md": "- Never\n", ".ce/index.json": "{}"}
+    root = project(files)
+    done = run("build", "--project", str(root), check=2)
+    assert "build holds files that Syntropy did not write (query.py)" in done.stderr
+    assert (root / "build/query.py").read_text() == "mine\n"
+    run("build", "--project", str(root), "--out", str(root / "docs" / "a.md"), check=2)
+    run("build", "--project", str(root), "--out", str(root / "docs"), check=2)
+    (root / "syntropy.toml").write_text(
+        '[embed]\nenabled = false\n[paths]\nout = "out"\nindex_copy = ".ce/index.json"\n'
+    )
+    assert "is no syntropy-index.json" in run("build", "--project", str(root), check=7).stderr
+    assert (root / ".ce/index.json").read_text() == "{}"
+
+
+def test_an_empty_result_does_not_replace_a_good_build(project):
+    root = project({"docs/a.md": "# A\n\nparcels\n"})
+    run("build", "--project", str(root), check=0)
+    (root / "syntropy.toml").write_text('[embed]\nenabled = false\n[sources]\nexclude = ["**"]\n')
+    assert "no file below" in run("build", "--project", str(root), check=7).stderr
+    assert run("search", "parcels", "--out", str(root / "build"), check=0).stdout
+
+
+def test_former_outputs_are_no_sources(project):
+    root = project({"docs/a.md": "# A\n"})
+    for out in ("one", "two", "three"):
+        data = json.loads(run("build", "--project", str(root), "--out", str(root / out), "--json", check=0).stdout)
+        assert data["files"]["indexed"] == 1
+
+
+def test_surrogates_in_arguments_are_no_crash(demo):
+    done = subprocess.run([sys.executable, "-m", "syntropy", "doc", b"\xff.md", "--out", str(demo / "build")], cwd=ROOT,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 5
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupted_build_says_so(demo_copy):
+    import signal
+    import time
+
+    process = subprocess.Popen([sys.executable, "-m", "syntropy", "build", "--project", str(demo_copy), "--full", "--quiet"], cwd=ROOT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode in (130, 0), errors
+    if process.returncode == 130:
+        assert "interrupted" in errors
+        assert "Traceback" not in errors
