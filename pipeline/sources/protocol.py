@@ -24,8 +24,7 @@ class SourceFile(NamedTuple):
 class SourceText(NamedTuple):
     """A document as a connector hands it to `extract`.
 
-    `text` is decoded, without a byte order mark, line ends as in the file. `siblings` is not
-    here: stages see other files only through tables.
+    `text` is decoded, without a byte order mark, line ends as in the file.
     """
 
     package: str
