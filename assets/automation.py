@@ -6,8 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from pipeline.plan import scan_digest
-from pipeline.sources.project import ProjectConnector
+from pipeline.plan import project_connector, scan_digest
 from pipeline.workspace import make_workspace
 from syntropy.config import ScheduleConfig
 
@@ -42,9 +41,7 @@ def make_sensor(project: Path, out: str, config: ScheduleConfig) -> dg.SensorDef
     def source_changes(
         context: dg.SensorEvaluationContext,
     ) -> dg.SensorResult | dg.SkipReason:
-        workspace = make_workspace(project, out)
-        connector = ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())
-        digest = scan_digest(connector.scan())
+        digest = scan_digest(project_connector(make_workspace(project, out)).scan())
         if digest == context.cursor:
             return dg.SkipReason("the sources are as they were")
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=digest)], cursor=digest)

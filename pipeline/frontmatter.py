@@ -21,6 +21,9 @@ except ImportError:  # PyYAML built without libyaml
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
+BLOCK_MARKS = ("|", ">", "|-", ">-")
+"""What a YAML value is when its text follows on the next lines."""
+
 _MAX_PLAIN = 500
 _PLAIN_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]+(\S.*?)[ \t]*$")
 _BOUNDARY = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
@@ -132,7 +135,7 @@ def _plain_lines(block: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for line in block.splitlines():
         match = _PLAIN_LINE.match(line[:_MAX_PLAIN])
-        if match and match.group(2) not in ("|", ">", "|-", ">-"):
+        if match and match.group(2) not in BLOCK_MARKS:
             found.setdefault(match.group(1), match.group(2).strip("'\""))
     return found
 

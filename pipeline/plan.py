@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Scan
 from pipeline.workspace import Workspace, code_digest, digest, digest_rows
 from syntropy.artifacts import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, locate, read_manifest
@@ -168,6 +169,11 @@ def pending(workspace: Workspace, *, extra: dict[str, tuple[str, ...]]) -> list[
     if any(a.name in waiting for a in ARTIFACTS) or (copy is not None and not copy.is_file()):
         waiting.append(MANIFEST)
     return waiting
+
+
+def project_connector(workspace: Workspace) -> ProjectConnector:
+    """The project's own files, our outputs left out."""
+    return ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())
 
 
 def scan_digest(scan: Scan) -> str:

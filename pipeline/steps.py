@@ -25,7 +25,7 @@ from pipeline.frames import conform, from_rows
 from pipeline.link.drift import Drift, measure_drift
 from pipeline.link.similar import similar_documents
 from pipeline.link.stage import duplicate_relations, link_mentions
-from pipeline.plan import SCAN, STAGES, scan_digest, stage_inputs
+from pipeline.plan import SCAN, STAGES, project_connector, scan_digest, stage_inputs
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Scan
 from pipeline.workspace import Record, Workspace, digest
@@ -100,8 +100,7 @@ class Steps:
 
     @property
     def connector(self) -> ProjectConnector:
-        workspace = self.workspace
-        return ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())
+        return project_connector(self.workspace)
 
     @cached_property
     def model(self) -> Model:
@@ -315,10 +314,8 @@ class Steps:
 
     def overview_tables(self) -> dict[str, pl.DataFrame]:
         """What the index and the overview need, texts left out."""
-        stored = {
-            name: self.workspace.table(_WHERE.get(name, "documents"), name)
-            for name in ("tags", "rules", "relations", "diagnostics")
-        }
+        tables = self.tables()
+        stored = {name: tables[name] for name in ("tags", "rules", "relations", "diagnostics")}
         stored["documents"] = self.workspace.table("documents", "documents", without="text")
         return stored
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from syntropy.artifacts import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, locate
+from syntropy.artifacts import DATABASE, MANIFEST, locate
 from syntropy.config import Config, Overrides, load_config
 from syntropy.errors import ConfigError
 from syntropy.files import sync_file, write_text
@@ -160,31 +160,33 @@ def make_workspace(
             f"paths.out ({target}) and paths.cache ({cache}) must be folders of their own",
             hint=f"not the project {root} itself, and not the same one",
         )
-    _require_ours(target, "paths.out", _OUT_NAMES)
-    _require_ours(cache, "paths.cache", _CACHE_NAMES)
+    _require_ours(target, "paths.out", _is_output)
+    _require_ours(cache, "paths.cache", _is_cache)
     return Workspace(root, target, cache, config, fresh_only=not full)
 
 
-_OUT_NAMES = frozenset({DATABASE, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, ENCODER})
 _CACHE_NAMES = frozenset({"stages", "embeddings", "models", LAST_BUILD, NOTE})
 
 
-def _require_ours(folder: Path, key: str, names: frozenset[str]) -> None:
+def _require_ours(folder: Path, key: str, is_ours: Callable[[Path], bool]) -> None:
     """Refuse a folder that holds somebody's files and nothing that says it is ours."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{key}: {folder} is no folder", hint="name another one")
     if not folder.is_dir():
         return
     found = {entry.name for entry in folder.iterdir() if not entry.name.startswith(".")}
-    ours = _is_ours(folder) if names is _OUT_NAMES else bool(found & names) or not found
-    if found and not ours:
+    if found and not is_ours(folder):
         raise ConfigError(
             f"{key}: {folder} holds files that Syntropy did not write ({min(found)})",
             hint=f"choose a folder of its own: --out or {key}",
         )
 
 
-def _is_ours(out: Path) -> bool:
+def _is_cache(folder: Path) -> bool:
+    return any((folder / name).exists() for name in _CACHE_NAMES)
+
+
+def _is_output(out: Path) -> bool:
     """Does the folder hold a manifest of ours (or one being published)?"""
     try:
         generator = json.loads(locate(out, MANIFEST).read_text(encoding="utf-8")).get("generator", "")

@@ -172,7 +172,7 @@ def _excerpt(row: _Row, start: int, end: int) -> Excerpt:
 
 def _find(database: Database, path: str, scope: str, package: str) -> _Row:
     """The document by path, path without `.md`, or key; `package:path` and citations are understood."""
-    wanted = normalize_path(path.encode("utf-8", "replace").decode())
+    wanted = normalize_path(path)
     head, colon, tail = wanted.partition(":")
     if colon and not package and head and "/" not in head:
         package, wanted = head.partition("@")[0], tail

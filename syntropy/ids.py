@@ -61,12 +61,17 @@ def heading_anchor(text: str) -> str:
     return _ANCHOR_DROP.sub("", text.strip().lower()).replace(" ", "-")
 
 
+def well_formed(text: str) -> str:
+    """The text without lone surrogates (bytes of an argument that were no UTF-8), which no library below takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def normalize_path(path: str) -> str:
     """POSIX form of a document path as a user may type it (`\\`, `./` and doubled slashes folded).
 
     It never touches the file system: `..` stays and simply matches no document.
     """
-    posix = path.strip().replace("\\", "/")
+    posix = well_formed(path).strip().replace("\\", "/")
     posix = re.sub(r"/{2,}", "/", posix)
     while posix.startswith("./"):
         posix = posix[2:]

@@ -28,6 +28,10 @@ SEED_THRESHOLD = 0.1
 leaves out passages that carry less than a tenth of the query's information."""
 
 
+RECHECK_SECONDS = 30.0
+"""Between two looks at the sources in one process: a look is a `stat` of every file."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """A directive of a rule file."""
@@ -79,6 +83,8 @@ class Knowledge:
         self._project = project
         self._lock = threading.RLock()
         self._encoder: Encoder | None = None
+        self._warned_at = -RECHECK_SECONDS
+        self._warning = ""
 
     def __enter__(self) -> Knowledge:
         return self
@@ -111,7 +117,7 @@ class Knowledge:
         `scope` is system or user. Defaults come from `[search]`. Raises UsageError, EncoderError.
         """
         settings = self._config.search
-        stale = self.staleness()
+        warning = self._stale_warning()
         with self._lock:
             found = run_search(
                 self._database,
@@ -123,7 +129,7 @@ class Knowledge:
                 hits_per_document=settings.hits_per_document if hits_per_document is None else hits_per_document,
                 encoder=self._query_encoder,
             )
-        return replace(found, warning=stale.message()) if stale is not None else found
+        return replace(found, warning=warning)
 
     def knowledge_search(
         self,
@@ -218,6 +224,15 @@ class Knowledge:
         """Close the database; the object is of no use afterwards."""
         with self._lock:
             self._database.close()
+
+    def _stale_warning(self) -> str:
+        """What to say about staleness; the sources are looked at now and then, not on every query."""
+        now = time.monotonic()
+        if now - self._warned_at >= RECHECK_SECONDS:
+            found = self.staleness()
+            self._warning = found.message() if found is not None else ""
+            self._warned_at = now
+        return self._warning
 
     def _query_encoder(self) -> Encoder:
         if self._encoder is None:

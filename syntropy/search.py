@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from . import lexical, semantic
 from .analysis import index_terms
 from .errors import UsageError
-from .ids import Citation
+from .ids import Citation, well_formed
 from .schema import KINDS, SCOPES
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def search(
     encoder: Callable[[], Encoder],
 ) -> Results:
     """The best passages. Raises UsageError for a blank query or bad filters, EncoderError (semantic)."""
-    query = query.encode("utf-8", "replace").decode()  # lone surrogates break every library below us
+    query = well_formed(query)
     if not query.strip():
         raise UsageError("the query is empty", hint='say what you look for, e.g. syntropy search "retry webhooks"')
     if mode not in MODES:

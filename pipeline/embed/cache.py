@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -24,15 +25,15 @@ PRUNE_FACTOR = 2
 class EmbeddingCache:
     """Vectors of one model, below `<cache>/embeddings/<fingerprint>`."""
 
-    def __init__(self, folder: Path, fingerprint: str, *, ignored: frozenset[str] = frozenset()) -> None:
-        self._root = folder
-        self._fingerprint = fingerprint
+    def __init__(self, folder: Path, fingerprint: str) -> None:
         self._folder = folder / "embeddings" / fingerprint[:16]
-        self._ignored = ignored
+        self._ignored: frozenset[str] = frozenset()
 
     def emptied(self) -> EmbeddingCache:
         """The cache as if it held nothing yet; `drop_ignored` makes that so once all is computed again."""
-        return EmbeddingCache(self._root, self._fingerprint, ignored=frozenset(p.name for p in self._parts()))
+        emptied = copy(self)
+        emptied._ignored = frozenset(part.name for part in self._parts())
+        return emptied
 
     def drop_ignored(self) -> None:
         """Delete the parts that `emptied` passed over."""

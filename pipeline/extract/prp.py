@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from pipeline.frontmatter import BLOCK_MARKS
+
 DONE = frozenset({"executed", "completed", "complete", "done", "implemented", "merged", "verified", "deployed"})
 """Statuses (and folder names) that claim the work is finished."""
 
@@ -75,7 +77,7 @@ def head_fields(lines: list[str]) -> dict[str, Any]:
             continue
         if bare and (match := KEY_LINE.match(line)):
             last = match.group(1).lower()
-            fields.setdefault(last, "" if match.group(2).strip() in ("|", ">", "|-", ">-") else _scalar(match.group(2)))
+            fields.setdefault(last, "" if match.group(2).strip() in BLOCK_MARKS else _scalar(match.group(2)))
         elif bare and last and line.startswith("  ") and line.strip() and isinstance(fields.get(last), str):
             fields[last] = f"{fields[last]} {line.strip()}".strip()  # a block scalar, or a value that goes on
         elif bare and last and (item := re.match(r"^\s+-\s+(.+)$|^-\s+(.+)$", line)):

@@ -316,3 +316,14 @@ def test_snippets_show_the_matching_lines():
 
 def test_the_data_folder_is_only_for_tests():
     assert not any(str(DATA) in p.read_text(errors="ignore") for p in (ROOT / "syntropy").rglob("*.py"))
+
+
+def test_the_sources_are_not_looked_at_on_every_query(demo, monkeypatch):
+    import syntropy.knowledge as module
+
+    looks = []
+    monkeypatch.setattr(module, "check_staleness", lambda *_args, **_kwargs: looks.append(1))
+    with syntropy.open(demo) as opened:
+        for _ in range(5):
+            opened.search("retry")
+    assert len(looks) == 1
