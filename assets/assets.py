@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from assets import resources
 from assets.resources import WorkspaceResource
 from pipeline.steps import StepResult
 from syntropy.artifacts import locate
@@ -65,7 +66,7 @@ def source_files(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
         counts = files.group_by("status", "reason").len().sort("status", "reason")
         return {"files": _table(counts, ["status", "reason", "files"])}
 
-    return _run(workspace, steps.source_files, more)
+    return _run(workspace, lambda: steps.source_files(resources.known_scan), more)
 
 
 @_asset("knowledge", {"markdown", "polars"}, ["source_files"])
@@ -74,7 +75,7 @@ def documents(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     steps = workspace.steps()
 
     def more(_: StepResult) -> dict[str, Any]:
-        frame = steps.workspace.table("documents", "documents")
+        frame = steps.workspace.table("documents", "documents", without="text")
         counts = frame.group_by("scope", "kind").len().sort("scope", "kind")
         return {"documents": _table(counts, ["scope", "kind", "documents"])}
 
@@ -87,7 +88,7 @@ def chunks(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     steps = workspace.steps()
 
     def more(_: StepResult) -> dict[str, Any]:
-        sizes = steps.workspace.table("chunks", "chunks")["token_count"]
+        sizes = steps.workspace.table("chunks", "chunks", only="token_count")["token_count"]
         return {"tokens": _histogram(sizes)}
 
     return _run(workspace, steps.chunks, more)

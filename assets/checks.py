@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.assets import index_overview, search_database
 from assets.resources import WorkspaceResource
-from pipeline import checks
+from pipeline import checks, parity
 from pipeline.workspace import Workspace
 from syntropy.artifacts import DATABASE, INDEX_MD
 
@@ -31,11 +31,11 @@ def _database_check(name: str, check: Callable[[Path], checks.CheckResult]) -> d
     return run
 
 
-@dg.asset_check(asset=search_database, blocking=True, description=checks.full_text_parity.__doc__)
+@dg.asset_check(asset=search_database, blocking=True, description=parity.full_text_parity.__doc__)
 def full_text_parity(workspace: WorkspaceResource) -> dg.AssetCheckResult:
-    """See `pipeline.checks.full_text_parity`."""
+    """See `pipeline.parity.full_text_parity`."""
     opened = workspace.workspace()
-    return _result(opened, DATABASE, lambda path: checks.full_text_parity(path, opened.config.ranking))
+    return _result(opened, DATABASE, lambda path: parity.full_text_parity(path, opened.config.ranking))
 
 
 @dg.asset_check(asset=index_overview, blocking=True, description=checks.overview_budget.__doc__)

@@ -10,12 +10,16 @@ import dagster as dg
 
 from assets.clock import source_date, synced_at
 from pipeline.outputs import Outputs
+from pipeline.sources.protocol import Scan
 from pipeline.steps import Steps
 from pipeline.store.lock import build_lock
 from pipeline.workspace import Workspace, make_workspace
 
 progress_sink: Callable[[int, int], None] | None = None
 """Where embedding progress goes; the command line sets it on a terminal (a resource cannot carry it)."""
+
+known_scan: Scan | None = None
+"""The scan the command line planned by, so that the run need not walk the project again."""
 
 
 class WorkspaceResource(dg.ConfigurableResource):  # type: ignore[type-arg]

@@ -86,7 +86,9 @@ def _build(workspace: Workspace, started: float, overrides: Overrides | None, pr
     scan, changed, waiting = _look(workspace)
     steps: dict[str, float] = {}
     if waiting:
-        steps = _run_dagster(workspace, overrides, progress)
+        to_read = set(changed) if workspace.fresh_only else {f.path for f in scan.files if f.status == "indexed"}
+        parallel.warm_up(sum(f.bytes for f in scan.files if f.path in to_read))
+        steps = _run_dagster(workspace, scan, overrides, progress)
     problems, counts = _diagnostics(workspace)
     indexed = {f.path: f.content_hash for f in scan.files if f.status == "indexed"}
     write_text(
@@ -156,7 +158,9 @@ def _diagnostics(workspace: Workspace) -> tuple[list[Diagnostic], dict[str, int]
     return [d for d in rows if d.severity != "info"], record.facts.get("counts", {})
 
 
-def _run_dagster(workspace: Workspace, overrides: Overrides | None, progress: Progress | None) -> dict[str, float]:
+def _run_dagster(
+    workspace: Workspace, scan: Scan, overrides: Overrides | None, progress: Progress | None
+) -> dict[str, float]:
     """All assets and checks in this process, with an instance of its own that leaves nothing behind."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
     import dagster as dg
@@ -176,7 +180,7 @@ def _run_dagster(workspace: Workspace, overrides: Overrides | None, progress: Pr
     definitions = dg.Definitions(
         assets=ALL_ASSETS, asset_checks=ALL_CHECKS, jobs=[build_job], resources={"workspace": resource}
     )
-    resources.progress_sink = progress
+    resources.progress_sink, resources.known_scan = progress, scan
     try:
         with dg.DagsterInstance.ephemeral() as instance:
             result = definitions.resolve_job_def("build").execute_in_process(
@@ -185,7 +189,7 @@ def _run_dagster(workspace: Workspace, overrides: Overrides | None, progress: Pr
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             )
     finally:
-        resources.progress_sink = None
+        resources.progress_sink = resources.known_scan = None
         parallel.shutdown()
     if not result.success:
         raise _failure(result)

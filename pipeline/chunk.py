@@ -14,8 +14,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from pipeline.markdown import Outline
+from pipeline.terms import TermCounter, Terms
 from pipeline.tokens import Piece, TokenCounter
-from syntropy.analysis import identifier_text
 from syntropy.config import ChunkConfig, EmbedConfig
 
 SECTION_LEVEL = 3
@@ -55,10 +55,24 @@ class _Part(NamedTuple):
     fence: str
 
 
+class Chunked(NamedTuple):
+    """Rows of `chunks` and `windows` in stage form, and the chunks' terms."""
+
+    chunks: list[tuple[Any, ...]]
+    windows: list[tuple[Any, ...]]
+    terms: Terms
+
+
 def chunk_document(
-    document: ChunkInput, counter: TokenCounter, chunk: ChunkConfig, embed: EmbedConfig, prefix_tokens: int
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Rows of `chunks` and `windows` (stage form) of one document.
+    rows: Chunked,
+    document: ChunkInput,
+    counter: TokenCounter,
+    terms: TermCounter,
+    chunk: ChunkConfig,
+    embed: EmbedConfig,
+    prefix_tokens: int,
+) -> None:
+    """Append the rows of one document.
 
     An empty body gives no rows. Spans are offsets in `document.text`; together they cover all of the
     body but white space between chunks.
@@ -71,21 +85,19 @@ def chunk_document(
         parts = [_Part([p for block in blocks for p in block.pieces], "")]
     else:
         parts = [part for section in _sections(blocks, chunk) for part in _parts(section, chunk)]
-    chunk_rows: list[tuple[Any, ...]] = []
-    window_rows: list[tuple[Any, ...]] = []
     paths = _HeadingPaths(shape)
-    for part in parts:
-        pieces = _trimmed(part.pieces, text)
-        if not pieces:
-            continue
+    for ordinal, (part, pieces) in enumerate(
+        (part, pieces) for part in parts if (pieces := _trimmed(part.pieces, text))
+    ):
         start, end = pieces[0].start, pieces[-1].end
         while end > start and text[end - 1] == "\n":
             end -= 1
         line_start, line_end = paths.line_of(start) + 1, paths.line_of(end - 1) + 1
         headings = " > ".join(paths.at(line_start - 1))
         body = text[start:end]
-        ordinal = len(chunk_rows)
-        chunk_rows.append(
+        counts, identifiers = terms.count((document.title, headings, document.path, document.tags), body)
+        rows.terms.add(document.uid, ordinal, counts)
+        rows.chunks.append(
             (
                 document.uid,
                 ordinal,
@@ -94,7 +106,7 @@ def chunk_document(
                 document.path,
                 document.tags,
                 body,
-                identifier_text(body),
+                identifiers,
                 line_start,
                 line_end,
                 start,
@@ -106,8 +118,7 @@ def chunk_document(
         prefix = window_prefix(counter, document.title, headings, prefix_tokens)
         for number, (a, b) in enumerate(_windows(pieces, end, embed)):
             embedded = embedded_text(prefix, text[a:b])
-            window_rows.append((document.uid, ordinal, number, a, b, hashlib.sha256(embedded.encode()).hexdigest()))
-    return chunk_rows, window_rows
+            rows.windows.append((document.uid, ordinal, number, a, b, hashlib.sha256(embedded.encode()).hexdigest()))
 
 
 def prefix_budget(embed: EmbedConfig, model_tokens: int) -> int:
@@ -182,33 +193,31 @@ def _parts(section: list[_Block], chunk: ChunkConfig) -> list[_Part]:
     parts: list[_Part] = []
     current: list[_Block] = []
     overlap: list[Piece] = []
+    size = shared = 0  # tokens of `current` and of `overlap`
 
     def flush() -> None:
-        nonlocal current, overlap
+        nonlocal current, overlap, size, shared
         pending: list[_Block] = []
         while len(current) > 1 and current[-1].heading:
             pending.insert(0, current.pop())  # a heading goes with what follows it
         if current:
             parts.append(_Part(overlap + [p for block in current for p in block.pieces], ""))
             overlap = _overlap(current[-1], chunk.overlap_tokens)
-        current = pending
-
-    def room() -> int:
-        return chunk.target_tokens - sum(p.tokens for p in overlap)
+        current, size, shared = pending, _tokens(pending), sum(p.tokens for p in overlap)
 
     for block in section:
         begun = any(not b.heading for b in current)  # a heading alone waits for what it is about
-        if begun and (
-            _tokens(current) + block.tokens > room() or (block.heading and _tokens(current) >= room() * 6 // 10)
-        ):
+        room = chunk.target_tokens - shared
+        if begun and (size + block.tokens > room or (block.heading and size >= room * 6 // 10)):
             flush()
-        while overlap and _tokens(current) + block.tokens > room():
-            overlap.pop(0)  # what comes next matters more than what was
-        if _tokens(current) + block.tokens > chunk.target_tokens:
+        while overlap and size + block.tokens > chunk.target_tokens - shared:
+            shared -= overlap.pop(0).tokens  # what comes next matters more than what was
+        if size + block.tokens > chunk.target_tokens:
             parts.extend(_split([p for b in current for p in b.pieces], block, chunk))
-            current, overlap = [], []
+            current, overlap, size, shared = [], [], 0, 0
         else:
             current.append(block)
+            size += block.tokens
     flush()
     if current:
         parts.append(_Part([p for block in current for p in block.pieces], ""))

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.chunk import ChunkInput, chunk_document
+from pipeline.chunk import Chunked, ChunkInput, chunk_document
 from pipeline.extract.document import stored_outline
-from pipeline.frames import empty, from_rows
+from pipeline.frames import collected, from_rows, packed
 from pipeline.markdown import Heading
 from pipeline.parallel import map_batches
+from pipeline.terms import Terms, term_counter
 from pipeline.tokens import token_counter
 from syntropy.config import ChunkConfig, EmbedConfig
-from syntropy.schema import CHUNKS, WINDOWS
+from syntropy.schema import CHUNKS, TERMS, WINDOWS
 
 _Item = tuple[str, str, str, str, str, str, list[Heading]]
+
+
+class Chunks(NamedTuple):
+    """The stage's tables."""
+
+    chunks: pl.DataFrame
+    windows: pl.DataFrame
+    terms: pl.DataFrame
+
+
+_TABLES = (CHUNKS, WINDOWS, TERMS)
 
 
 def chunk_documents(
@@ -30,8 +42,8 @@ def chunk_documents(
     chunk: ChunkConfig,
     embed: EmbedConfig,
     prefix_tokens: int,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """`chunks` and `windows` of the given documents. `tokenizer` is a tokenizer.json."""
+) -> Chunks:
+    """Chunks, windows and terms of the given documents. `tokenizer` is a tokenizer.json."""
     tag_lists = dict(tags.sort("document", "position").group_by("document", maintain_order=True).agg("tag").iter_rows())
     members: dict[str, list[Heading]] = {}
     for uid, level, text, line in (
@@ -45,11 +57,7 @@ def chunk_documents(
     )
     total = int(documents["text"].str.len_bytes().sum())
     work = partial(_chunk_batch, tokenizer, chunk, embed, prefix_tokens)
-    chunk_frames, window_frames = [empty(CHUNKS)], [empty(WINDOWS)]
-    for chunk_rows, window_rows in map_batches(work, items, _size, total=total):
-        chunk_frames.append(from_rows(CHUNKS, chunk_rows))
-        window_frames.append(from_rows(WINDOWS, window_rows))
-    return pl.concat(chunk_frames), pl.concat(window_frames)
+    return Chunks(*collected(_TABLES, map_batches(work, items, _size, total=total)))
 
 
 def _size(item: _Item) -> int:
@@ -58,13 +66,11 @@ def _size(item: _Item) -> int:
 
 def _chunk_batch(
     tokenizer_path: Path, chunk: ChunkConfig, embed: EmbedConfig, prefix_tokens: int, batch: list[_Item]
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    counter = token_counter(tokenizer_path)
-    chunk_rows: list[tuple[Any, ...]] = []
-    window_rows: list[tuple[Any, ...]] = []
+) -> list[bytes]:
+    counter, terms = token_counter(tokenizer_path), term_counter()
+    rows = Chunked([], [], Terms())
     for uid, path, title, tags, text, units, headings in batch:
         document = ChunkInput(uid, path, title, tags, text, stored_outline(text, units, headings))
-        chunks, windows = chunk_document(document, counter, chunk, embed, prefix_tokens)
-        chunk_rows += chunks
-        window_rows += windows
-    return chunk_rows, window_rows
+        chunk_document(rows, document, counter, terms, chunk, embed, prefix_tokens)
+    frames = (from_rows(CHUNKS, rows.chunks), from_rows(WINDOWS, rows.windows), pl.DataFrame(rows.terms.table()))
+    return [packed(frame) for frame in frames]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from typing import Any
 
 import polars as pl
@@ -17,6 +18,7 @@ _TYPES: dict[str, Any] = {
     "DOUBLE": pl.Float64,
     "BOOLEAN": pl.Boolean,
     "VARCHAR[]": pl.List(pl.String),
+    "INTEGER[]": pl.List(pl.Int32),
 }
 
 
@@ -33,6 +35,22 @@ def empty(table: Table) -> pl.DataFrame:
 def from_rows(table: Table, rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
     """A frame from row tuples in the contract's column order."""
     return pl.DataFrame(list(rows), schema=schema_of(table), orient="row")
+
+
+def packed(frame: pl.DataFrame) -> bytes:
+    """A frame as Arrow IPC: how a worker hands over its result, made into columns by the worker."""
+    buffer = BytesIO()
+    frame.write_ipc(buffer)
+    return buffer.getvalue()
+
+
+def collected(tables: Sequence[Table], batches: Iterable[Sequence[bytes]]) -> list[pl.DataFrame]:
+    """One frame a table out of what workers `packed`, in the order of the batches."""
+    frames = [[empty(table)] for table in tables]
+    for batch in batches:
+        for parts, data in zip(frames, batch, strict=True):
+            parts.append(pl.read_ipc(BytesIO(data)))
+    return [pl.concat(parts) for parts in frames]
 
 
 def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

@@ -287,7 +287,7 @@ class Outputs:
         return True
 
 
-GRAPH_VERSION = "fp32-1"
+GRAPH_VERSION = "fp32-2"
 """Names the graph's form in the cache: raise it when `embed.graph` writes other operators."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import multiprocessing
 import os
 from collections import deque
@@ -17,13 +18,13 @@ Result = TypeVar("Result")
 MIN_CHARS = 3_000_000
 """Below this much text the start of processes costs more than they save (measured: 0.4 s)."""
 
-_BATCH_CHARS = 1_000_000
+_BATCH_CHARS = 2_000_000
 
 
 def map_batches(
     work: Callable[[list[Item]], Result], items: Iterable[Item], size_of: Callable[[Item], int], *, total: int
 ) -> Iterator[Result]:
-    """`work` applied to batches of about a megabyte of text, results in the order of `items`.
+    """`work` applied to batches of about two megabytes of text, results in the order of `items`.
 
     `work` must be importable (a module's function or a partial of one) and without side effects. Items
     are taken one batch at a time and results wait for nobody, so memory does not grow with their
@@ -57,6 +58,13 @@ def _batches(items: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[
         yield batch
 
 
+def warm_up(total: int) -> None:
+    """Start the processes before there is work for them, if `total` characters are worth it."""
+    if total >= MIN_CHARS and (os.cpu_count() or 1) > 1:
+        for _ in range(os.cpu_count() or 1):
+            _pool().submit(_started)
+
+
 def shutdown() -> None:
     """End the worker processes, if any were started."""
     if _pool.cache_info().currsize:
@@ -70,10 +78,18 @@ def _pool() -> ProcessPoolExecutor:
     # Not fork: Polars and DuckDB keep threads that a forked child would wait for.
     context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
     if os.name == "posix":
+        # What these modules import has no threads; Polars does, so each process imports it for itself.
         context.set_forkserver_preload(["pipeline.extract.document", "pipeline.chunk"])
     return ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=_single_threaded)
 
 
 def _single_threaded() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    gc.set_threshold(200_000, 50, 50)  # parsing makes many objects and few cycles
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    gc.disable()  # parsing makes many objects and few cycles, and these processes are short-lived
+    importlib.import_module("pipeline.extract.stage")
+    importlib.import_module("pipeline.chunks")
+
+
+def _started() -> None:
+    """A task that is done when its process has started."""

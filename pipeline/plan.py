@@ -65,6 +65,7 @@ _EVERYTHING = (
     ("documents", "rules"),
     ("chunks", "chunks"),
     ("chunks", "windows"),
+    ("chunks", "terms"),
     ("embeddings", "vectors"),
     ("relations", "relations"),
     ("drift", "diagnostics"),

@@ -16,7 +16,7 @@ import polars as pl
 
 from pipeline.catalog import unique_keys, unique_labels
 from pipeline.chunk import prefix_budget
-from pipeline.chunks import chunk_documents
+from pipeline.chunks import Chunks, chunk_documents
 from pipeline.embed.cache import EmbeddingCache
 from pipeline.embed.model import Model, resolve_model
 from pipeline.embed.stage import Progress, embed_windows
@@ -40,6 +40,7 @@ _WHERE = {
     "sources": SCAN,
     "chunks": "chunks",
     "windows": "chunks",
+    "terms": "chunks",
     "relations": "relations",
     "diagnostics": "drift",
     "violations": "drift",
@@ -58,6 +59,7 @@ class _StoredTables(Mapping[str, pl.DataFrame]):
         "rules",
         "chunks",
         "windows",
+        "terms",
         "relations",
         "diagnostics",
         "violations",
@@ -167,7 +169,7 @@ class Steps:
             else keys["document"].clear()
         )
         changed = documents.filter(~pl.col("document").is_in(same.implode()))
-        chunks, windows = chunk_documents(
+        found = chunk_documents(
             changed,
             tags,
             self.workspace.table("documents", "headings"),
@@ -177,23 +179,15 @@ class Steps:
             embed=config.embed,
             prefix_tokens=prefix_budget(config.embed, self.model.max_tokens),
         )
-        chunks, windows, rejected = _within_limit(chunks, windows, config.chunk.max_chunks_per_document)
+        found, rejected = _within_limit(found, config.chunk.max_chunks_per_document)
+        frames = found._asdict()
         if former:
             keep = pl.col("document").is_in(same.implode())
-            chunks = pl.concat([former["chunks"].filter(keep), chunks])
-            windows = pl.concat([former["windows"].filter(keep), windows])
-            rejected = pl.concat(
-                [
-                    former["diagnostics"].filter((pl.col("package") + ":" + pl.col("path")).is_in(same.implode())),
-                    rejected,
-                ]
-            )
-        tables = {
-            "chunks": conform(TABLES["chunks"], chunks),
-            "windows": conform(TABLES["windows"], windows),
-            "diagnostics": conform(DIAGNOSTICS, rejected),
-            "keys": keys.sort("document"),
-        }
+            frames = {name: pl.concat([former[name].filter(keep), frame]) for name, frame in frames.items()}
+            carried = former["diagnostics"].filter(_uid_column().is_in(same.implode()))
+            rejected = pl.concat([carried, rejected])
+        tables = {name: conform(TABLES[name], frame) for name, frame in frames.items()}
+        tables |= {"diagnostics": conform(DIAGNOSTICS, rejected), "keys": keys.sort("document")}
         record = self.workspace.save("chunks", inputs, tables)
         return StepResult("chunks", record, False, {"chunked": changed.height, "reused": len(same)})
 
@@ -276,7 +270,9 @@ class Steps:
         relations = self.workspace.record("relations")
         assert relations is not None
         found = measure_drift(
-            self.workspace.table("documents", "documents"), diagnostics, references=int(relations.facts["checked"])
+            self.workspace.table("documents", "documents", without="text"),
+            diagnostics,
+            references=int(relations.facts["checked"]),
         )
         tables = {
             "diagnostics": conform(DIAGNOSTICS, diagnostics),
@@ -301,7 +297,7 @@ class Steps:
         """Somebody may have emptied the cache since the record was written."""
         if not self.workspace.config.embed.enabled:
             return True
-        hashes = self.workspace.table("chunks", "windows")["text_hash"].unique()
+        hashes = self.workspace.table("chunks", "windows", only="text_hash")["text_hash"].unique()
         return bool(self.cache.known(hashes).all())
 
     def vectors(self, windows: pl.DataFrame) -> pl.DataFrame:
@@ -373,11 +369,9 @@ def _chunk_keys(documents: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _within_limit(
-    chunks: pl.DataFrame, windows: pl.DataFrame, limit: int
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def _within_limit(found: Chunks, limit: int) -> tuple[Chunks, pl.DataFrame]:
     """Chunks without those of documents that have too many; a diagnostic for each such document."""
-    counts = chunks.group_by("document").len().filter(pl.col("len") > limit).sort("document")
+    counts = found.chunks.group_by("document").len().filter(pl.col("len") > limit).sort("document")
     rows = []
     for uid, count in counts.iter_rows():
         package, _, path = uid.partition(":")
@@ -393,5 +387,7 @@ def _within_limit(
                 "split the file, exclude it, or raise chunk.max_chunks_per_document",
             )
         )
-    over = pl.col("document").is_in(counts["document"].implode())
-    return chunks.filter(~over), windows.filter(~over), from_rows(DIAGNOSTICS, rows)
+    if rows:
+        over = pl.col("document").is_in(counts["document"].implode())
+        found = Chunks(*(frame.filter(~over) for frame in found))
+    return found, from_rows(DIAGNOSTICS, rows)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ PIECE_CHARS = 160
 
 MAX_WORDS = 1_000_000
 """Words remembered with their counts (about 100 MB) before the memory is emptied."""
+
+_ASCII_PIECE = re.compile(r"[0-9A-Za-z]+|[!-/:-@\[-`{-~]")
+"""What BERT's pre-tokenizer makes of printable ASCII: runs of letters and digits, single marks."""
 
 _CUT = re.compile(rf"\S.{{0,{PIECE_CHARS - 2}}}(?:\s+|$)|\S+\s*|\s+", re.DOTALL)
 
@@ -53,6 +56,8 @@ class TokenCounter:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._counts: dict[str, int] = {}
+        self._pieces: dict[str, int] = {}
+        self._splits_ascii = type(tokenizer.pre_tokenizer).__name__ == "BertPreTokenizer"
 
     def word_counts(self, text: str) -> list[int]:
         """Tokens of each white-space separated word of a text, special ones not counted."""
@@ -88,11 +93,26 @@ class TokenCounter:
 
     def learn(self, text: str) -> None:
         """Count the words of a text; `add_pieces` knows no others."""
-        if len(self._counts) > MAX_WORDS:
-            self._counts.clear()
-        new = [word for word in dict.fromkeys(text.split()) if word not in self._counts]
-        for word, encoding in zip(new, self.tokenizer.encode_batch_fast(new, add_special_tokens=False), strict=True):
-            self._counts[word] = len(encoding)
+        counts = self._counts
+        if len(counts) > MAX_WORDS:
+            counts.clear()
+            self._pieces.clear()
+        new = list(set(text.split()).difference(counts))
+        if not self._splits_ascii:
+            counts |= self._tokenised(new)
+            return
+        # Words are many ("(foo)", "foo,"), what they are made of is three times less.
+        split = {word: _ASCII_PIECE.findall(word) for word in new if word.isascii() and word.isprintable()}
+        unknown = set(chain.from_iterable(split.values())).difference(self._pieces)
+        self._pieces |= self._tokenised(list(unknown))
+        of_piece = self._pieces.__getitem__
+        for word, pieces in split.items():
+            counts[word] = sum(map(of_piece, pieces))
+        counts |= self._tokenised([word for word in new if word not in split])
+
+    def _tokenised(self, words: list[str]) -> dict[str, int]:
+        encodings = self.tokenizer.encode_batch_fast(words, add_special_tokens=False)
+        return {word: len(encoding) for word, encoding in zip(words, encodings, strict=True)}
 
 
 def _cut_between_tokens(tokenizer: Tokenizer, text: str, start: int, end: int, largest: int) -> list[Piece]:

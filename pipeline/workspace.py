@@ -101,8 +101,8 @@ class Workspace:
         sections = {"chunks": ("chunk", "embed"), "documents": ()}.get(stage, ())
         return digest(stage, code_digest(), self.config.canonical_json(*sections) if sections else "")
 
-    def table(self, stage: str, name: str, *, without: str = "") -> pl.DataFrame:
-        """A table of a stage's last record, one column left out where it is named.
+    def table(self, stage: str, name: str, *, only: str = "", without: str = "") -> pl.DataFrame:
+        """A table of a stage's last record: one column of it, or all but one, where such is named.
 
         Raises FileNotFoundError where the stage never ran.
         """
@@ -112,7 +112,7 @@ class Workspace:
         if record is None:
             raise FileNotFoundError(f"stage {stage} has no tables yet; build it first")
         frame = pl.scan_parquet(self._stages / record.tables[name])
-        return (frame.drop(without) if without else frame).collect()
+        return (frame.select(only) if only else frame.drop(without) if without else frame).collect()
 
     def save(
         self,
@@ -128,7 +128,7 @@ class Workspace:
         files, sums, rows = {}, {}, {}
         for name, frame in tables.items():
             temporary = self._stages / f".{stage}.{name}.new.parquet"
-            frame.write_parquet(temporary, compression="zstd")
+            frame.write_parquet(temporary, compression="lz4")
             with temporary.open("rb") as handle:
                 checksum = hashlib.file_digest(handle, "sha256").hexdigest()
             files[name] = f"{stage}.{name}.{checksum[:16]}.parquet"

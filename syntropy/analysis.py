@@ -51,13 +51,18 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
-def index_terms(text: str) -> list[str]:
-    """Stemmed terms in order, stop words left out: the terms of a text in the full-text index.
+def stems(text: str) -> list[str]:
+    """Stemmed words in order, stop words left out: what the full-text index holds of a text.
 
-    Porter stems a lone `s` (of `it's`) to nothing, and nothing is no term.
+    Porter stems a lone `s` (of `it's`) to nothing, which the index keeps as an empty term.
     """
     stem = _stemmer().stemWord
-    return [term for word in words(text) if word not in _STOP and (term := stem(word))]
+    return [stem(word) for word in words(text) if word not in _STOP]
+
+
+def index_terms(text: str) -> list[str]:
+    """The terms of a text in order: its stems without the empty one, which is no term."""
+    return [term for term in stems(text) if term]
 
 
 def query_terms(text: str) -> list[str]:
@@ -70,12 +75,14 @@ def query_terms(text: str) -> list[str]:
 
 def identifier_text(text: str) -> str:
     """Parts and joined forms of the identifiers in a text, separated by spaces, repeats kept."""
-    return " ".join(filter(None, map(_expanded_word, text.split())))
+    return " ".join(filter(None, map(expanded_word, text.split())))
 
 
 @lru_cache(maxsize=200_000)
-def _expanded_word(word: str) -> str:
+def expanded_word(word: str) -> str:
     """Parts and joined forms of what stands between two spaces; empty for most words."""
+    if word.isalpha() and (word.islower() or word[1:].islower() or word.isupper()):
+        return ""
     return " ".join(filter(None, map(_expanded, _CANDIDATE.findall(word))))
 
 

@@ -226,6 +226,17 @@ CHUNKS = _table(
     Column("cut_fence", "VARCHAR", "opening line of the code fence the chunk begins inside of; else empty"),
 )
 
+TERMS = _table(
+    "terms",
+    "terms of each chunk, so that the index need not read unchanged texts again",
+    "document chunk",
+    Column("chunk", CHUNK_REF, "the chunk"),
+    Column("terms", "VARCHAR[]", "stemmed terms, field by field"),
+    Column("fields", "INTEGER[]", "number of each term's field in the full-text index"),
+    Column("counts", "INTEGER[]", "occurrences of each term in that field"),
+    stage_only=True,
+)
+
 WINDOWS = _table(
     "windows",
     "what one vector covers: a span of a chunk",
@@ -311,6 +322,7 @@ TABLES: dict[str, Table] = {
         OUTLINES,
         RULES,
         CHUNKS,
+        TERMS,
         WINDOWS,
         RELATIONS,
         DIAGNOSTICS,

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.diagnostics import Diagnostic
 from pipeline.extract.document import extract
-from pipeline.frames import from_rows
+from pipeline.frames import collected, from_rows, packed
 from pipeline.parallel import map_batches
 from pipeline.sources.protocol import SourceText
 from syntropy.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAGS
@@ -35,17 +35,10 @@ def extract_texts(texts: Iterable[SourceText | Diagnostic], *, total: int = 0) -
 
     `total` is about the texts' size in bytes: much of it is worth more than one process.
     """
-    frames: list[list[pl.DataFrame]] = [[] for _ in TABLES]
     lost: list[Diagnostic] = []
-    sources = _texts_of(texts, lost)
-    for batch in map_batches(_extract_batch, sources, _size, total=total):
-        for position, (table, rows) in enumerate(zip(TABLES, batch, strict=True)):
-            if rows:
-                frames[position].append(from_rows(table, rows))
-    frames[TABLES.index(DIAGNOSTICS)].append(from_rows(DIAGNOSTICS, lost))
-    return Documents(
-        *(pl.concat(parts) if parts else from_rows(table, []) for table, parts in zip(TABLES, frames, strict=True))
-    )
+    batches = map_batches(_extract_batch, _texts_of(texts, lost), _size, total=total)
+    found = Documents(*collected(TABLES, batches))
+    return found._replace(diagnostics=pl.concat([found.diagnostics, from_rows(DIAGNOSTICS, lost)]))
 
 
 def _texts_of(items: Iterable[SourceText | Diagnostic], lost: list[Diagnostic]) -> Iterator[SourceText]:
@@ -60,7 +53,7 @@ def _size(source: SourceText) -> int:
     return len(source.text)
 
 
-def _extract_batch(batch: list[SourceText]) -> list[list[Any]]:
+def _extract_batch(batch: list[SourceText]) -> list[bytes]:
     rows: list[list[Any]] = [[] for _ in TABLES]
     for source in batch:
         found = extract(source)
@@ -75,4 +68,4 @@ def _extract_batch(batch: list[SourceText]) -> list[list[Any]]:
         )
         for position, part in enumerate(parts, start=1):
             rows[position].extend(part)
-    return rows
+    return [packed(from_rows(table, members)) for table, members in zip(TABLES, rows, strict=True)]

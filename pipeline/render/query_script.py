@@ -17,7 +17,7 @@ from syntropy.artifacts import DATABASE
 from syntropy.schema import SCHEMA_VERSION, STEMMER, STOP_WORDS
 
 _CONSTANTS = ("_WORD", "_CANDIDATE", "_SEPARATOR", "_CAMEL", "_NON_ASCII", "MAX_JOINED")
-_FUNCTIONS = ("fold", "words", "_expanded", "_parts", "_expanded_word", "identifier_text")
+_FUNCTIONS = ("fold", "words", "_expanded", "_parts", "expanded_word", "identifier_text")
 
 
 @lru_cache(maxsize=1)

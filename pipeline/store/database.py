@@ -9,7 +9,7 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
-from pipeline.store.postings import create_postings, declare_fts_index, fill_fts_index
+from pipeline.store.postings import create_postings, declare_fts_index, fill_fts_index, occurrences
 from syntropy.config import RankingConfig, StoreConfig
 from syntropy.errors import BuildError
 from syntropy.extensions import load_extension
@@ -55,6 +55,9 @@ def build_database(
     )
     try:
         connection.execute("SET enable_progress_bar = false")
+        # FSST never wins over zstd on these texts, and trying it takes half of the checkpoint's time.
+        connection.execute("SET disabled_compression_methods = 'fsst'")
+        connection.execute("SET wal_autocheckpoint = '1TB'")  # one checkpoint at the end, not one a table
         load_extension(connection, "fts")
         numbered = _Numbers(tables)
         _insert(connection, WINDOWS, numbered.windows(vectors), dimension)
@@ -65,9 +68,11 @@ def build_database(
         for table in database_tables():
             if table not in (WINDOWS, POSTINGS, META):
                 _insert(connection, table, numbered.frame(table))
-        fill_fts_index(connection)
+        found = occurrences(tables["terms"].sort("document", "chunk"))
+        fill_fts_index(connection, found)
         connection.execute(create_table_sql(POSTINGS))
-        create_postings(connection, ranking)
+        create_postings(connection, found, ranking)
+        del found
         hnsw = _hnsw_wanted(store, _count(connection, "windows") if dimension else 0)
         if hnsw:
             _create_hnsw(connection)
@@ -87,20 +92,19 @@ def build_database(
 def logical_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Per table an order-free digest of its rows: equal inputs, equal digests, whatever the file's bytes.
 
-    `meta` is left out (it names versions); a vector enters by DuckDB's 64-bit hash of it.
+    Sums of two 64-bit hashes of each row, by DuckDB (whose version is part of every build's inputs).
+    `meta` is left out: it names versions.
     """
     result = {}
     for table in database_tables():
         if table is META:
             continue
-        columns = [f'"{c.name}"::VARCHAR' for c in table.database_columns()]
+        columns = [f'"{c.name}"' for c in table.database_columns()]
         if table is WINDOWS and _has_vectors(connection):
-            columns.append("hash(vector)::VARCHAR")
-        text = "concat_ws(chr(31), " + ", ".join(f"coalesce({c}, chr(30))" for c in columns) + ")"
+            columns.append("vector")
+        listed = ", ".join(columns)
         row = connection.execute(
-            f"SELECT sum(md5_number_lower({text})::HUGEINT)::VARCHAR, "
-            f"sum(md5_number_upper({text})::HUGEINT)::VARCHAR, count(*) "
-            f'FROM "{table.name}"'
+            f"SELECT sum(hash({listed})), sum(hash({listed}, 'again')), count(*) FROM \"{table.name}\""
         ).fetchone()
         result[table.name] = ":".join(str(v) for v in row) if row else ""
     return result

@@ -1,4 +1,4 @@
-"""The full-text index, and from its tables the postings the fast reader uses.
+"""The full-text index and the postings of the fast reader, both from the chunks' counted terms.
 
 DuckDB's `match_bm25` scans one row per token occurrence (23 ms at 10k chunks, 189 at 100k); a list per
 term, found by its primary key, takes 1.6 and 4 ms. Impacts hold the whole BM25F contribution, so a
@@ -12,17 +12,50 @@ query only adds them up:
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from syntropy.config import RankingConfig
 from syntropy.schema import SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK
 
 FTS_SCHEMA = "fts_main_chunks"
 
-_COUNTS = "term_counts"
-"""Temporary table of the build: termid, docid, fieldid, tf."""
+Ints = NDArray[np.int32]
+
+
+class Occurrences(NamedTuple):
+    """All (term, chunk, field) with their counts, by term, then chunk, then field; terms sorted."""
+
+    vocabulary: pl.Series
+    term: Ints
+    """Position in `vocabulary`."""
+    row: Ints
+    """Row of the chunk in `chunks`, from 0."""
+    field: Ints
+    times: Ints
+    chunks: int
+
+
+def occurrences(terms: pl.DataFrame) -> Occurrences:
+    """From `terms` in the order of the chunks' numbers (one row a chunk)."""
+    lengths = terms["terms"].list.len().to_numpy()
+    words = terms["terms"].explode(empty_as_null=False)
+    vocabulary = words.unique().sort()
+    term = words.cast(pl.Enum(vocabulary)).to_physical().to_numpy().astype(np.int32)
+    by_term = np.argsort(term, kind="stable")  # rows come by chunk and field, and stay so
+    return Occurrences(
+        vocabulary,
+        term[by_term],
+        np.repeat(np.arange(terms.height, dtype=np.int32), lengths)[by_term],
+        terms["fields"].explode(empty_as_null=False).to_numpy()[by_term],
+        terms["counts"].explode(empty_as_null=False).to_numpy()[by_term],
+        terms.height,
+    )
 
 
 def declare_fts_index(connection: duckdb.DuckDBPyConnection) -> None:
@@ -37,106 +70,101 @@ def declare_fts_index(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("DROP TABLE stop_words")  # the index keeps its own copy
 
 
-def fill_fts_index(connection: duckdb.DuckDBPyConnection) -> None:
-    """Fill the declared index from `chunks`, row for row what `create_fts_index` itself would write.
+def fill_fts_index(connection: duckdb.DuckDBPyConnection, found: Occurrences) -> None:
+    """Fill the declared index, row for row what `create_fts_index` itself would write.
 
-    It stems each occurrence of each word; stemming each distinct word once makes this 2.5 times as
-    fast (benchmarks/build.py). A test compares all tables with those of the extension's own run.
+    It reads and stems all texts in every build; here only new texts were read, by the chunk stage. A
+    test compares all tables with those of the extension's own run.
     """
-    union = " UNION ALL ".join(
-        f'SELECT rowid AS docid, {number} AS fieldid, "{name}" AS text FROM chunks'
-        for number, name in enumerate(SEARCH_FIELDS)
+    with_chunk = _group_starts(found.term, found.row)
+    frequency = np.bincount(found.term[with_chunk], minlength=len(found.vocabulary))
+    _insert(
+        connection,
+        f"{FTS_SCHEMA}.dict",
+        termid=pa.array(np.arange(len(found.vocabulary), dtype=np.int64)),
+        term=found.vocabulary.to_arrow(),
+        df=pa.array(frequency.astype(np.int64)),
     )
-    connection.execute(f"""
-        CREATE TEMP TABLE word_counts AS
-        SELECT docid, fieldid, word, count(*)::INTEGER AS tf FROM (
-            SELECT docid, fieldid, unnest(string_split(
-                regexp_replace(lower(strip_accents(text)), '{TOKEN_BREAK}', ' ', 'g'), ' ')) AS word
-            FROM ({union})
-        ) WHERE word <> '' GROUP BY ALL""")
-    connection.execute(f"""
-        CREATE TEMP TABLE vocabulary AS
-        SELECT word, stem(word, '{STEMMER}') AS term FROM (SELECT DISTINCT word FROM word_counts)
-        WHERE word NOT IN (SELECT sw FROM {FTS_SCHEMA}.stopwords)""")
-    connection.execute("""
-        CREATE TEMP TABLE numbered AS
-        SELECT term, row_number() OVER (ORDER BY term) - 1 AS termid FROM (SELECT DISTINCT term FROM vocabulary)""")
-    connection.execute(f"""
-        CREATE TEMP TABLE {_COUNTS} AS
-        SELECT termid, docid, fieldid, sum(tf)::INTEGER AS tf
-        FROM word_counts JOIN vocabulary USING (word) JOIN numbered USING (term) GROUP BY ALL""")
-    connection.execute("DROP TABLE word_counts")
-    connection.execute(f"""
-        INSERT INTO {FTS_SCHEMA}.dict SELECT termid, term, count(DISTINCT docid)
-        FROM {_COUNTS} JOIN numbered USING (termid) GROUP BY ALL ORDER BY termid""")
-    connection.execute(f"""
-        INSERT INTO {FTS_SCHEMA}.docs SELECT rowid, chunk_id, coalesce(len, 0) FROM chunks
-        LEFT JOIN (SELECT docid, sum(tf) AS len FROM {_COUNTS} GROUP BY docid) ON docid = rowid ORDER BY rowid""")
-    connection.execute(f"""
-        INSERT INTO {FTS_SCHEMA}.terms SELECT docid, fieldid, termid FROM {_COUNTS}, range(tf) ORDER BY termid""")
+    lengths = np.bincount(found.row, weights=found.times, minlength=found.chunks).astype(np.int64)
+    connection.register("lengths", pa.table({"len": lengths, "docid": np.arange(found.chunks, dtype=np.int64)}))
+    connection.execute(
+        f"INSERT INTO {FTS_SCHEMA}.docs SELECT rowid, chunk_id, len FROM chunks JOIN lengths ON docid = rowid "
+        "ORDER BY rowid"
+    )
+    connection.unregister("lengths")
+    _insert(
+        connection,
+        f"{FTS_SCHEMA}.terms",
+        docid=pa.array(np.repeat(found.row, found.times).astype(np.int64)),
+        fieldid=pa.array(np.repeat(found.field, found.times).astype(np.int64)),
+        termid=pa.array(np.repeat(found.term, found.times).astype(np.int64)),
+    )
     connection.execute(f"DELETE FROM {FTS_SCHEMA}.stats")
     connection.execute(
         f"INSERT INTO {FTS_SCHEMA}.stats SELECT count(*), sum(len) / count(*)::DOUBLE FROM {FTS_SCHEMA}.docs"
     )
-    connection.execute("DROP TABLE vocabulary; DROP TABLE numbered")
 
 
-def weighted_terms_sql(ranking: RankingConfig, counts: str, lengths: str) -> str:
-    """SELECT term, chunk_id, impact.
-
-    `counts` gives (termid, docid, fieldid, tf), `lengths` (docid, fieldid, len); both are relations. The
-    index holds an empty term (what `s` stems to); it is none. Each field is a sum of its own with at
-    most one addend, and fields are added in a fixed order, so that threads cannot change the last bit.
-    """
-    parts = [
-        f"coalesce(sum(tf / norm) FILTER (fieldid = {number}), 0.0) * {float(getattr(ranking, name))!r}"
-        for number, name in enumerate(SEARCH_FIELDS)
-    ]
-    k1, b = float(ranking.k1), float(ranking.b)
-    return f"""
-        WITH total AS (SELECT count(*)::DOUBLE AS n FROM {FTS_SCHEMA}.docs),
-        averages AS (SELECT fieldid, sum(len)::DOUBLE / any_value(n) AS average FROM {lengths}, total GROUP BY fieldid),
-        normal AS (
-            SELECT docid, fieldid, {1.0 - b!r} + {b!r} * len / average AS norm
-            FROM {lengths} JOIN averages USING (fieldid)
-        ),
-        saturated AS (
-            SELECT termid, docid, {" + ".join(parts)} AS weighted
-            FROM {counts} JOIN normal USING (docid, fieldid) GROUP BY termid, docid
-        ),
-        frequent AS (SELECT termid, count(*)::DOUBLE AS df FROM saturated WHERE weighted > 0 GROUP BY termid)
-        SELECT d.term, o.name::INTEGER AS chunk_id,
-               (ln(1.0 + (n - f.df + 0.5) / (f.df + 0.5)) * weighted / ({k1!r} + weighted))::FLOAT AS impact
-        FROM saturated s JOIN frequent f USING (termid) JOIN {FTS_SCHEMA}.dict d USING (termid)
-             JOIN {FTS_SCHEMA}.docs o USING (docid), total
-        WHERE weighted > 0 AND d.term <> ''
-    """
-
-
-def create_postings(connection: duckdb.DuckDBPyConnection, ranking: RankingConfig) -> None:
-    """Fill `postings`. Lists are made by Arrow offsets: SQL's list() takes ten times as long."""
-    connection.execute(f"""
-        CREATE TEMP TABLE field_lengths AS
-        SELECT docid, fieldid, sum(tf) AS len FROM {_COUNTS} JOIN {FTS_SCHEMA}.dict USING (termid)
-        WHERE term <> '' GROUP BY ALL""")
-    sql = weighted_terms_sql(ranking, _COUNTS, "field_lengths")
-    rows = connection.execute(f"{sql} ORDER BY s.termid, chunk_id").to_arrow_table()
-    connection.execute(f"DROP TABLE field_lengths; DROP TABLE {_COUNTS}")
-    if not rows.num_rows:
+def create_postings(connection: duckdb.DuckDBPyConnection, found: Occurrences, ranking: RankingConfig) -> None:
+    """Fill `postings` (chunk number = row + 1). The index's empty term (what `s` stems to) is none."""
+    if len(found.vocabulary) and found.vocabulary[0] == "":
+        first = int(np.searchsorted(found.term, 1))
+        found = found._replace(
+            vocabulary=found.vocabulary[1:],
+            term=found.term[first:] - 1,
+            row=found.row[first:],
+            field=found.field[first:],
+            times=found.times[first:],
+        )
+    if not len(found.term):
         return
-    encoded = rows["term"].combine_chunks().dictionary_encode()
-    codes = encoded.indices.to_numpy()
-    starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
-    ends = np.append(starts, len(codes))
-    offsets = pa.array(ends.astype(np.int32))
-    table = pa.table(
-        {
-            "term": encoded.dictionary.take(pa.array(codes[starts])),
-            "df": pa.array(np.diff(ends).astype(np.int32)),
-            "chunk_ids": pa.ListArray.from_arrays(offsets, rows["chunk_id"].combine_chunks()),
-            "impacts": pa.ListArray.from_arrays(offsets, rows["impact"].combine_chunks()),
-        }
+    fields = len(SEARCH_FIELDS)
+    place = found.row.astype(np.int64) * fields + found.field
+    lengths = np.bincount(place, weights=found.times, minlength=found.chunks * fields).reshape(-1, fields)
+    average = lengths.sum(axis=0) / found.chunks
+    norm = 1.0 - ranking.b + ranking.b * lengths / np.where(average > 0, average, 1.0)
+    weights = np.array([float(getattr(ranking, name)) for name in SEARCH_FIELDS])
+    weighted = weights[found.field] * found.times / norm.reshape(-1)[place]
+    pairs = _group_starts(found.term, found.row)
+    tf = np.add.reduceat(weighted, pairs)
+    term, row = found.term[pairs], found.row[pairs]
+    counted = tf > 0  # a field of weight 0 finds nothing
+    tf, term, row = tf[counted], term[counted], row[counted]
+    starts, ends = _groups(term)
+    df = ends - starts
+    idf = np.log(1.0 + (found.chunks - df + 0.5) / (df + 0.5))
+    impact = np.repeat(idf, df) * tf / (ranking.k1 + tf)
+    offsets = pa.array(np.append(starts, len(term)).astype(np.int32))
+    _insert(
+        connection,
+        "postings",
+        term=found.vocabulary.gather(term[starts]).to_arrow(),
+        df=pa.array(df.astype(np.int32)),
+        chunk_ids=pa.ListArray.from_arrays(offsets, pa.array(row + np.int32(1))),
+        impacts=pa.ListArray.from_arrays(offsets, pa.array(impact.astype(np.float32))),
     )
-    connection.register("new_postings", table)
-    connection.execute("INSERT INTO postings SELECT term, df, chunk_ids, impacts FROM new_postings")
-    connection.unregister("new_postings")
+
+
+def _group_starts(*sorted_keys: Ints) -> NDArray[np.int64]:
+    """Where a new combination of keys begins."""
+    if not len(sorted_keys[0]):
+        return np.empty(0, np.int64)
+    changed = np.zeros(len(sorted_keys[0]), bool)
+    changed[0] = True
+    for key in sorted_keys:
+        changed[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(changed)
+
+
+def _groups(sorted_key: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First positions of the groups, and the positions behind them."""
+    starts = _group_starts(sorted_key)
+    return starts, np.append(starts[1:], len(sorted_key))
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, **columns: Any) -> None:
+    """Append columns by name."""
+    connection.register("incoming", pa.table(columns))
+    names = ", ".join(columns)
+    connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming")
+    connection.unregister("incoming")

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.chunk import ChunkInput, chunk_document, embedded_text, prefix_budget, window_prefix
+from pipeline.chunk import Chunked, ChunkInput, chunk_document, embedded_text, prefix_budget, window_prefix
 from pipeline.embed.weights import MAX_TOKENS, verified
 from pipeline.frontmatter import read_frontmatter
 from pipeline.markdown import outline
+from pipeline.terms import Terms, term_counter
 from pipeline.tokens import load_tokenizer, token_counter
 from syntropy.config import ChunkConfig, EmbedConfig
 
@@ -45,7 +46,9 @@ def chunked(text, chunk=ChunkConfig(), embed=EmbedConfig(), path="docs/a.md", ti
     front = read_frontmatter(text)
     counter = token_counter(verified("tokenizer.json"))
     document = ChunkInput("project:" + path, path, title, "tag", text, outline(text, front.body_start))
-    return chunk_document(document, counter, chunk, embed, prefix_budget(embed, MAX_TOKENS))
+    rows = Chunked([], [], Terms())
+    chunk_document(rows, document, counter, term_counter(), chunk, embed, prefix_budget(embed, MAX_TOKENS))
+    return rows.chunks, rows.windows
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

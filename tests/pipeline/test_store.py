@@ -5,7 +5,7 @@ import shutil
 import duckdb
 import pytest
 
-from pipeline import checks
+from pipeline import checks, parity
 from pipeline.store.database import logical_hashes
 from pipeline.store.lock import build_lock
 from pipeline.store.publish import finish_publication, publish
@@ -129,7 +129,7 @@ DAMAGE = [
 
 @pytest.mark.parametrize(("check", "sql"), DAMAGE)
 def test_each_check_finds_the_damage_it_is_for(broken, check, sql):
-    run = {**checks.DATABASE_CHECKS, "full_text_parity": lambda p: checks.full_text_parity(p, RankingConfig())}[check]
+    run = {**checks.DATABASE_CHECKS, "full_text_parity": lambda p: parity.full_text_parity(p, RankingConfig())}[check]
     assert not run(broken(sql)).passed
 
 
@@ -137,7 +137,7 @@ def test_the_checks_pass_on_the_demo(demo):
     path = demo / "build" / DATABASE
     for name, check in checks.DATABASE_CHECKS.items():
         assert check(path).passed, name
-    assert checks.full_text_parity(path, RankingConfig()).passed
+    assert parity.full_text_parity(path, RankingConfig()).passed
 
 
 def test_logical_hashes_see_a_change_and_not_the_order(broken):
