@@ -11,6 +11,7 @@ ALL = {
     "scale": scale.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),
     "build-aws-docs-small": lambda: build.main("aws-docs-small"),
+    "build-aws-docs-small-lexical": lambda: build.main("aws-docs-small-lexical"),
 }
 
 if __name__ == "__main__":

@@ -14,28 +14,29 @@ ROUNDS = 3
 
 
 def main(*names: str) -> None:
-    """`dlt-docs` takes five minutes, `aws-docs-small` half an hour."""
-    for name in names or ("dlt-docs", "aws-docs-small"):
+    """`dlt-docs` takes five minutes, `aws-docs-small` half an hour; without embeddings two minutes."""
+    for name in names or ("dlt-docs", "aws-docs-small", "aws-docs-small-lexical"):
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / name
-            root = aws_docs_small(target) if name == "aws-docs-small" else corpus(name, target)
-            save(f"build-{name}", measure(root))
+            root = aws_docs_small(target) if name.startswith("aws-docs-small") else corpus(name, target)
+            save(f"build-{name}", measure(root, embeddings=not name.endswith("-lexical")))
 
 
-def measure(root: Path) -> dict[str, object]:
-    """First build, builds without embedding, unchanged rebuilds, one changed file."""
+def measure(root: Path, *, embeddings: bool) -> dict[str, object]:
+    """First build, unchanged rebuilds, one changed file."""
     megabytes = markdown_bytes(root) / 1e6
-    first = json.loads(syntropy("build", "--project", str(root), "--json").output)
-    inside = _embedding_seconds(root)
+    build = ("build", "--project", str(root), *(() if embeddings else ("--no-embeddings",)))
+    first = json.loads(syntropy(*build, "--json").output)
+    inside = _embedding_seconds(root) if embeddings else 0.0
     rest = first["seconds"] - inside
     floor = statistics.median(run([sys.executable, "-c", _FLOOR]).cpu for _ in range(ROUNDS))
     interpreter = statistics.median(run([sys.executable, "-c", "pass"]).cpu for _ in range(ROUNDS))
-    unchanged = statistics.median(syntropy("build", "--project", str(root), "--quiet").cpu for _ in range(ROUNDS))
+    unchanged = statistics.median(syntropy(*build, "--quiet").cpu for _ in range(ROUNDS))
     page = next(p for p in sorted(root.rglob("*.md")) if p.stat().st_size > 2_000)
     changed = []
     for number in range(ROUNDS):
         page.write_text(page.read_text() + f"\n\nRevision {number}.\n")
-        changed.append(syntropy("build", "--project", str(root), "--quiet").cpu)
+        changed.append(syntropy(*build, "--quiet").cpu)
     return {
         "files": first["files"],
         "markdown_mb": round(megabytes, 2),
@@ -50,12 +51,13 @@ def measure(root: Path) -> dict[str, object]:
             "interpreter_and_dagster": round(floor, 2),
             "unchanged": round(unchanged, 2),
             "one_changed": round(statistics.median(changed), 2),
+            "one_changed_beyond_start": round(statistics.median(changed) - floor, 2),
         },
         "promises": {
             "inside_model_share": 0.9,
             "all_else_mb_per_second": 1.5,
-            "unchanged_beyond_start": 2.0,
-            "one_changed_to_unchanged_budget": 3,
+            "unchanged_cpu_beyond_start": 2.0,
+            "one_changed_cpu_beyond_start": 6.0,
         },
     }
 

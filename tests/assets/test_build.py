@@ -234,8 +234,8 @@ def test_a_failed_check_publishes_nothing(project, monkeypatch):
 
     original = module.create_postings
 
-    def broken(connection, ranking):
-        original(connection, ranking)
+    def broken(connection, *arguments):
+        original(connection, *arguments)
         connection.execute("UPDATE postings SET impacts = list_transform(impacts, x -> x * 2)")
 
     monkeypatch.setattr(module, "create_postings", broken)
