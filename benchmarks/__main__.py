@@ -2,18 +2,19 @@
 
 import sys
 
-from benchmarks import build, cli, embedding, scale
+from benchmarks import build, cli, embedding, quality, scale
 
 ALL = {
     "cli": cli.main,
     "embedding": embedding.main,
     "build": build.main,
     "scale": scale.main,
+    "quality": quality.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),
     "build-aws-docs-small": lambda: build.main("aws-docs-small"),
     "build-aws-docs-small-lexical": lambda: build.main("aws-docs-small-lexical"),
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("cli", "embedding", "build", "scale"):
+    for name in sys.argv[1:] or ("cli", "embedding", "quality", "build", "scale"):
         ALL[name]()

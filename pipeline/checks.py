@@ -12,7 +12,7 @@ from pipeline.render.index_md import estimate_tokens
 from syntropy.analysis import index_terms
 from syntropy.extensions import load_extension
 from syntropy.index import Database
-from syntropy.lexical import NO_CAP, rank
+from syntropy.lexical import top
 from syntropy.schema import database_tables
 
 SAMPLE = 200
@@ -118,12 +118,18 @@ def search_smoke(path: Path) -> CheckResult:
             if not index_terms(title):
                 continue
             # copies and namesakes share a title: the document must be among those that hold all its words
-            found = rank(database, title, where="d.title = ?", parameters=[title], cap=1, limit=NO_CAP)
+            found = top(
+                database,
+                dict.fromkeys(index_terms(title), 1.0),
+                where="d.title = ?",
+                parameters=[title],
+                limit=database.chunk_count,
+            )
             owners = {
                 d
                 for (d,) in database.rows(
-                    f"SELECT document_id FROM chunks WHERE chunk_id IN ({', '.join('?' * len(found.hits)) or 'NULL'})",
-                    [h.chunk_id for h in found.hits],
+                    f"SELECT document_id FROM chunks WHERE chunk_id IN ({', '.join('?' * len(found)) or 'NULL'})",
+                    [chunk for chunk, _ in found],
                 )
             }
             if document not in owners:

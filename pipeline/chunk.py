@@ -34,7 +34,10 @@ class ChunkInput(NamedTuple):
     uid: str
     path: str
     title: str
+    aliases: str
+    keywords: str
     tags: str
+    summary: str
     text: str
     outline: Outline
 
@@ -95,13 +98,25 @@ def chunk_document(
         line_start, line_end = paths.line_of(start) + 1, paths.line_of(end - 1) + 1
         headings = " > ".join(paths.at(line_start - 1))
         body = text[start:end]
-        counts, identifiers = terms.count((document.title, headings, document.path, document.tags), body)
+        short = (
+            document.title,
+            document.aliases,
+            headings,
+            document.keywords,
+            document.tags,
+            document.path,
+            document.summary,
+        )
+        counts, identifiers = terms.count(short, body)
         rows.terms.add(document.uid, ordinal, counts)
         rows.chunks.append(
             (
                 document.uid,
                 ordinal,
                 document.title,
+                document.aliases,
+                document.keywords,
+                document.summary,
                 headings,
                 document.path,
                 document.tags,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from pipeline.tokens import token_counter
 from syntropy.config import ChunkConfig, EmbedConfig
 from syntropy.schema import CHUNKS, TERMS, WINDOWS
 
-_Item = tuple[str, str, str, str, str, str, list[Heading]]
+_Item = tuple[Any, ...]
 
 
 class Chunks(NamedTuple):
@@ -52,8 +52,8 @@ def chunk_documents(
         members.setdefault(uid, []).append(Heading(level, text, line - 1))
     units = dict(outlines.iter_rows())
     items = (
-        (uid, path, title, " ".join(tag_lists.get(uid, ())), text, units[uid], members.get(uid, []))
-        for uid, path, title, text in documents.select("document", "path", "title", "text").iter_rows()
+        (*row, " ".join(tag_lists.get(row[0], ())), units[row[0]], members.get(row[0], []))
+        for row in documents.select("document", "path", "title", "aliases", "keywords", "summary", "text").iter_rows()
     )
     total = int(documents["text"].str.len_bytes().sum())
     work = partial(_chunk_batch, tokenizer, chunk, embed, prefix_tokens)
@@ -61,7 +61,7 @@ def chunk_documents(
 
 
 def _size(item: _Item) -> int:
-    return len(item[4])
+    return len(item[6])
 
 
 def _chunk_batch(
@@ -69,8 +69,9 @@ def _chunk_batch(
 ) -> list[bytes]:
     counter, terms = token_counter(tokenizer_path), term_counter()
     rows = Chunked([], [], Terms())
-    for uid, path, title, tags, text, units, headings in batch:
-        document = ChunkInput(uid, path, title, tags, text, stored_outline(text, units, headings))
+    for uid, path, title, aliases, keywords, summary, text, tags, units, headings in batch:
+        shape = stored_outline(text, units, headings)
+        document = ChunkInput(uid, path, title, "\n".join(aliases), "\n".join(keywords), tags, summary, text, shape)
         chunk_document(rows, document, counter, terms, chunk, embed, prefix_tokens)
     frames = (from_rows(CHUNKS, rows.chunks), from_rows(WINDOWS, rows.windows), pl.DataFrame(rows.terms.table()))
     return [packed(frame) for frame in frames]

@@ -255,6 +255,8 @@ class Outputs:
             "config_digest": hashlib.sha256(self.workspace.config.canonical_json().encode()).hexdigest(),
             "model": str(facts.get("model", "")),
             "model_fingerprint": str(facts.get("fingerprint", "")),
+            "ranking": self.workspace.config.canonical_json("ranking", "chunk", "synonyms"),
+            "synonyms": json.dumps(self.workspace.config.synonyms, sort_keys=True, ensure_ascii=False),
             "drift_score": str(drift.score),
             "drift_claims": str(drift.claims),
             "duckdb_version": version("duckdb"),

@@ -11,7 +11,6 @@ from pipeline.checks import SAMPLE, CheckResult, checked_connection, count
 from pipeline.store.postings import FTS_SCHEMA
 from syntropy.analysis import index_terms
 from syntropy.config import RankingConfig
-from syntropy.lexical import NO_CAP, TOP_SQL
 from syntropy.schema import SEARCH_FIELDS, STEMMER, TOKEN_BREAK
 
 QUERIES = 3
@@ -100,10 +99,12 @@ def _analysis_differences(connection: duckdb.DuckDBPyConnection) -> int:
     ours = f"""
         SELECT docid, fieldid, term, count(*) AS tf FROM {FTS_SCHEMA}.terms JOIN {FTS_SCHEMA}.dict USING (termid)
         WHERE docid IN (SELECT docid FROM looked_at) GROUP BY ALL"""
+    spaced = "WHERE NOT regexp_matches(term, '[\\x{3005}-\\x{ffff}]')"  # pairs of CJK characters are ours alone
     return count(
         connection,
         f"""SELECT count(DISTINCT docid) FROM (
-            (FROM ({ours}) EXCEPT FROM ({theirs})) UNION ALL (FROM ({theirs}) EXCEPT FROM ({ours})))""",
+            (FROM ({ours}) {spaced} EXCEPT FROM ({theirs})) UNION ALL
+            (FROM ({theirs}) {spaced} EXCEPT FROM ({ours})))""",
     )
 
 
@@ -122,8 +123,13 @@ def _query_differences(connection: duckdb.DuckDBPyConnection) -> int:
         terms = list(dict.fromkeys(index_terms(query)))
         if not terms:
             continue
-        sql = TOP_SQL.format(terms=", ".join("?" * len(terms)), where="true", cap=NO_CAP, limit=NO_CAP)
-        ours = {c for c, _ in connection.execute(sql, terms).fetchall()}
+        marks = ", ".join("?" * len(terms))
+        ours = {
+            c
+            for (c,) in connection.execute(
+                f"SELECT DISTINCT unnest(chunk_ids) FROM postings WHERE term IN ({marks})", terms
+            ).fetchall()
+        }
         theirs = {
             c
             for (c,) in connection.execute(

@@ -73,7 +73,7 @@ _EVERYTHING = (
 )
 
 ARTIFACTS = (
-    Stage(DATABASE, _EVERYTHING, ("ranking", "store", "embed", "project")),
+    Stage(DATABASE, _EVERYTHING, ("ranking", "store", "embed", "project", "synonyms")),
     Stage(
         INDEX_JSON,
         (

@@ -358,14 +358,19 @@ def _carried_diagnostics(former: Mapping[str, pl.DataFrame], kept: pl.Series) ->
 
 
 def _chunk_keys(documents: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
-    """`document`, `input`: what a document's chunks depend on (content, kind, title, tags)."""
+    """`document`, `input`: what a document's chunks depend on (content, kind, names, summary, tags)."""
     joined = (
         tags.sort("document", "position").group_by("document", maintain_order=True).agg(pl.col("tag").str.join(" "))
     )
-    frame = documents.select("document", "content_hash", "kind", "title").join(joined, on="document", how="left")
+    frame = documents.select(
+        "document", "content_hash", "kind", "title", "summary", pl.col("aliases", "keywords").list.join("\n")
+    ).join(joined, on="document", how="left")
     return frame.select(
         "document",
-        pl.concat_str(["content_hash", "kind", "title", pl.col("tag").fill_null("")], separator="\x1f").alias("input"),
+        pl.concat_str(
+            ["content_hash", "kind", "title", "aliases", "keywords", "summary", pl.col("tag").fill_null("")],
+            separator="\x1f",
+        ).alias("input"),
     )
 
 

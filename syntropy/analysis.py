@@ -21,6 +21,9 @@ _CANDIDATE = re.compile(r"[\w./:\-]{2,}")
 _SEPARATOR = re.compile(r"[./:\-]+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
+_UNSPACED = re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff]+")
+"""Han, kana and hangul syllables."""
+
 _STOP = frozenset(STOP_WORDS)
 MAX_JOINED = 120
 """Longer joined forms are URLs or data, and nobody types them."""
@@ -51,26 +54,33 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
+def name_of(text: str) -> str:
+    """A title, alias or query as names are compared: folded words, one space between."""
+    return " ".join(words(text))
+
+
 def stems(text: str) -> list[str]:
     """Stemmed words in order, stop words left out: what the full-text index holds of a text.
 
-    Porter stems a lone `s` (of `it's`) to nothing, which the index keeps as an empty term.
+    Scripts without spaces between words also give each pair of neighbouring characters. Porter stems a
+    lone `s` (of `it's`) to nothing, which the index keeps as an empty term.
     """
     stem = _stemmer().stemWord
-    return [stem(word) for word in words(text) if word not in _STOP]
+    found = [stem(word) for word in words(text) if word not in _STOP]
+    if not text.isascii() and _UNSPACED.search(text):
+        found += [pair for word in words(text) for run in _UNSPACED.findall(word) for pair in _pairs(run, word)]
+    return found
+
+
+def _pairs(run: str, word: str) -> list[str]:
+    """Bigrams of a run of CJK characters (Lucene's CJKBigramFilter); those that are the word itself left out."""
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    return [pair for pair in pairs if pair != word]
 
 
 def index_terms(text: str) -> list[str]:
     """The terms of a text in order: its stems without the empty one, which is no term."""
     return [term for term in stems(text) if term]
-
-
-def query_terms(text: str) -> list[str]:
-    """Distinct terms of a query, words first, then its identifiers' parts and joined forms.
-
-    A query of nothing but stop words keeps none; the caller says so.
-    """
-    return list(dict.fromkeys(index_terms(text) + index_terms(identifier_text(text))))
 
 
 def identifier_text(text: str) -> str:

@@ -16,11 +16,12 @@ import sys
 import tomllib
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from .errors import ConfigError, ProjectNotFoundError
+from .schema import SEARCH_FIELDS
 
 CONFIG_NAME = "syntropy.toml"
 ENV_PREFIX = "SYNTROPY_"
@@ -125,12 +126,15 @@ class StoreConfig:
 class RankingConfig:
     """BM25F weights; they go into the postings when the database is built."""
 
-    k1: float = _doc("BM25 term saturation", 1.5)
-    b: float = _doc("BM25 length normalisation of the body", 0.75)
-    title: float = _doc("BM25F weight of the title", 2.0)
-    headings: float = _doc("BM25F weight of the heading path", 1.5)
-    path: float = _doc("BM25F weight of the path", 0.75)
+    k1: float = _doc("BM25 term saturation", 1.6)
+    b: float = _doc("BM25 length normalisation, in each field", 0.8)
+    title: float = _doc("BM25F weight of the title", 1.0)
+    aliases: float = _doc("BM25F weight of aliases", 1.0)
+    headings: float = _doc("BM25F weight of the heading path", 0.5)
+    keywords: float = _doc("BM25F weight of keywords", 1.0)
     tags: float = _doc("BM25F weight of tags", 1.0)
+    path: float = _doc("BM25F weight of the path", 0.75)
+    summary: float = _doc("BM25F weight of the document's summary", 0.25)
     body: float = _doc("BM25F weight of the text", 1.0)
     identifiers: float = _doc("BM25F weight of identifiers' parts and joined forms", 0.5)
 
@@ -139,10 +143,32 @@ class RankingConfig:
 class SearchConfig:
     """Defaults of `search`; a call's own arguments win."""
 
-    mode: Literal["fast", "semantic"] = _doc("fast: BM25; semantic: vectors", "fast")
+    mode: Literal["auto", "fast", "semantic", "hybrid"] = _doc(
+        "fast: BM25; semantic: vectors; hybrid: both; auto: fast for up to 3 words without '?', else hybrid", "hybrid"
+    )
     limit: int = _doc("hits returned", 10)
     threshold: float = _doc("hits below this score (0-1) are left out", 0.0)
     hits_per_document: int = _doc("hits one document may take; 0: no cap", 3)
+    synonyms: bool = _doc("also look up synonyms; they never outrank the word itself", True)
+    profile: Literal["", "measured", "nocaap"] = _doc(
+        "a named set of the fusion keys below, which then do not count", ""
+    )
+    fusion: Literal["convex", "rrf"] = _doc("how both rankings become one: scores (convex) or ranks (rrf)", "convex")
+    lexical_weight: float = _doc("weight of the lexical ranking", 0.5)
+    semantic_weight: float = _doc("weight of the semantic ranking", 0.5)
+    semantic_floor: float = _doc("without any word in common, a passage needs this cosine to be a hit", 0.3)
+    rrf_k: int = _doc("constant of reciprocal rank fusion", 60)
+    path_boost: float = _doc("share added for each word of the query in the path", 0.0)
+    index_boost: float = _doc("share added for README and index files", 0.0)
+
+
+@dataclass(frozen=True)
+class EvalConfig:
+    """The project's golden queries; where there are some, a build that answers them worse is not published."""
+
+    queries: str = _doc("file of golden queries (JSONL) below the project; empty: none", "")
+    baseline: str = _doc("file of the stored figures (`syntropy eval --save`)", "eval-baseline.json")
+    tolerance: float = _doc("how much nDCG@10 of search.mode may fall below the baseline", 0.02)
 
 
 @dataclass(frozen=True)
@@ -180,20 +206,27 @@ class Config:
     store: StoreConfig = StoreConfig()
     ranking: RankingConfig = RankingConfig()
     search: SearchConfig = SearchConfig()
+    eval: EvalConfig = EvalConfig()
     reader: ReaderConfig = ReaderConfig()
     render: RenderConfig = RenderConfig()
     schedule: ScheduleConfig = ScheduleConfig()
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """`[synonyms]`: word = ["others", …], in addition to the built-in groups; they go into the database."""
 
     def canonical_json(self, *sections: str) -> str:
         """Sorted JSON of the named sections (all of them by default), for digests."""
         names = sections or tuple(f.name for f in fields(self))
-        return json.dumps({n: vars(getattr(self, n)) for n in names}, sort_keys=True)
+        parts = {n: self.synonyms if n == SYNONYMS else vars(getattr(self, n)) for n in names}
+        return json.dumps(parts, sort_keys=True)
 
 
 Overrides = Mapping[str, Mapping[str, Any]]
 """Section -> key -> value, as a TOML file or a set of flags gives them."""
 
 _TYPE_NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
+
+SYNONYMS = "synonyms"
+"""The one section whose keys are the user's own."""
 
 _HINTS: dict[type, dict[str, Any]] = {}
 
@@ -202,6 +235,11 @@ def _hints(cls: type) -> dict[str, Any]:
     if cls not in _HINTS:
         _HINTS[cls] = typing.get_type_hints(cls)
     return _HINTS[cls]
+
+
+def _sections() -> dict[str, Any]:
+    """Section name -> dataclass of those with fixed keys."""
+    return {name: cls for name, cls in _hints(Config).items() if name != SYNONYMS}
 
 
 def find_project(start: Path) -> Path | None:
@@ -256,8 +294,8 @@ def load_config(
     for layer, where in (*layers, (_from_env(env), "environment"), (flags or {}, "flags")):
         for section, values in _checked(layer, where).items():
             merged.setdefault(section, {}).update(values)
-    sections = {name: cls(**merged.get(name, {})) for name, cls in _hints(Config).items()}
-    config = Config(**sections)
+    sections = {name: cls(**merged.get(name, {})) for name, cls in _sections().items()}
+    config = Config(**sections, synonyms=merged.get(SYNONYMS, {}))
     _check_ranges(config)
     return config
 
@@ -273,7 +311,7 @@ def _from_env(env: Mapping[str, str]) -> Overrides:
     found: dict[str, dict[str, Any]] = {}
     known = {
         f"{ENV_PREFIX}{section}_{f.name}".upper(): (section, f.name)
-        for section, cls in _hints(Config).items()
+        for section, cls in _sections().items()
         for f in fields(cls)
     }
     for name, raw in sorted(env.items()):
@@ -282,7 +320,7 @@ def _from_env(env: Mapping[str, str]) -> Overrides:
         if name not in known:
             raise _unknown("environment variable", name, known, "environment")
         section, key = known[name]
-        hint = _hints(_hints(Config)[section])[key]
+        hint = _hints(_sections()[section])[key]
         found.setdefault(section, {})[key] = _parse_text(hint, raw, name)
     return found
 
@@ -307,9 +345,14 @@ def _parse_text(hint: Any, raw: str, name: str) -> Any:
 
 
 def _checked(layer: Overrides, where: str) -> dict[str, dict[str, Any]]:
-    sections = _hints(Config)
+    sections = _sections()
     result: dict[str, dict[str, Any]] = {}
     for section, values in layer.items():
+        if section == SYNONYMS and isinstance(values, Mapping):
+            result[SYNONYMS] = {
+                key: _typed(tuple[str, ...], value, f"{where}: synonyms.{key}") for key, value in values.items()
+            }
+            continue
         if section not in sections:
             raise _unknown("section", section, sections, where)
         if not isinstance(values, Mapping):
@@ -351,7 +394,7 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
 def _check_ranges(config: Config) -> None:
     """Relations between values that no type expresses."""
     chunk, embed, search, ranking = config.chunk, config.embed, config.search, config.ranking
-    weights = (ranking.title, ranking.headings, ranking.path, ranking.tags, ranking.body, ranking.identifiers)
+    weights = [getattr(ranking, name) for name in SEARCH_FIELDS]
     rules = (
         (chunk.target_tokens >= 32, "chunk.target_tokens must be at least 32"),
         (
@@ -367,6 +410,20 @@ def _check_ranges(config: Config) -> None:
         ),
         (search.limit >= 1, "search.limit must be at least 1"),
         (0.0 <= search.threshold <= 1.0, "search.threshold must lie between 0 and 1"),
+        (
+            search.lexical_weight >= 0
+            and search.semantic_weight >= 0
+            and 0 < search.lexical_weight + search.semantic_weight < math.inf,
+            "search.lexical_weight and search.semantic_weight must not be negative, and one must be above 0",
+        ),
+        (0 <= config.eval.tolerance <= 1, "eval.tolerance must lie between 0 and 1"),
+        (0 <= search.semantic_floor <= 1, "search.semantic_floor must lie between 0 and 1"),
+        (search.rrf_k >= 1, "search.rrf_k must be at least 1"),
+        (
+            0 <= search.path_boost < math.inf and 0 <= search.index_boost < math.inf,
+            "search.path_boost and search.index_boost must not be negative",
+        ),
+        (search.hits_per_document >= 0, "search.hits_per_document must not be negative"),
         (0 < ranking.k1 < math.inf, "ranking.k1 must be above 0"),
         (0 <= ranking.b <= 1, "ranking.b must lie between 0 and 1"),
         (
@@ -403,6 +460,31 @@ def _check_ranges(config: Config) -> None:
             raise ConfigError(message, hint="change it in syntropy.toml, the environment or the flag")
 
 
+PROFILES: dict[str, dict[str, Any]] = {
+    "measured": {},
+    "nocaap": {
+        "fusion": "rrf",
+        "lexical_weight": 0.4,
+        "semantic_weight": 0.6,
+        "rrf_k": 60,
+        "path_boost": 0.15,
+        "index_boost": 0.25,
+    },
+}
+"""`measured`: the defaults, which won on the development sets; `nocaap`: its architecture, section 5 C."""
+
+_FUSION_KEYS = ("fusion", "lexical_weight", "semantic_weight", "rrf_k", "path_boost", "index_boost")
+
+
+def resolved_profile(search: SearchConfig) -> SearchConfig:
+    """The settings with the fusion keys of the profile they name, if any."""
+    if not search.profile:
+        return search
+    defaults = SearchConfig()
+    values = {key: getattr(defaults, key) for key in _FUSION_KEYS} | PROFILES[search.profile]
+    return replace(search, profile="", **values)
+
+
 def describe(section: type) -> list[tuple[str, Any, str]]:
     """(key, default, description) of every key of a section, in order."""
     return [(f.name, f.default, f.metadata.get("doc", "")) for f in fields(section)]
@@ -410,4 +492,4 @@ def describe(section: type) -> list[tuple[str, Any, str]]:
 
 def sections() -> dict[str, type]:
     """Section name -> its dataclass, in the order of the file."""
-    return dict(_hints(Config))
+    return dict(_sections())

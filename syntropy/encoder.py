@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .artifacts import ENCODER, locate
 from .errors import EncoderError, MissingDependencyError
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
 FACTS = "encoder.json"
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
+
+
+CACHED_QUERIES = 100
+"""Queries whose vectors are kept (the seed's figure)."""
+
+
+class _Encoder(Protocol):
+    def encode(self, query: str) -> list[float]: ...
 
 
 class QueryEncoder:
@@ -50,6 +60,29 @@ class QueryEncoder:
         ids = numpy.array([self._tokenizer.encode(query).ids], dtype=numpy.int64)
         (vector,) = self._session.run(["vector"], {"ids": ids})
         return [float(x) for x in vector[0]]
+
+
+class CachedEncoder:
+    """An encoder that remembers the vectors of the last queries. Thread-safe."""
+
+    def __init__(self, encoder: _Encoder) -> None:
+        self._encoder = encoder
+        self._known: OrderedDict[str, list[float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def encode(self, query: str) -> list[float]:
+        """The unit vector of a query; white space around and between words makes no other query."""
+        text = " ".join(query.split())
+        with self._lock:
+            if text in self._known:
+                self._known.move_to_end(text)
+                return self._known[text]
+        vector = self._encoder.encode(text)
+        with self._lock:
+            self._known[text] = vector
+            if len(self._known) > CACHED_QUERIES:
+                self._known.popitem(last=False)
+        return vector
 
 
 class SentenceTransformersEncoder:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from .artifacts import DATABASE, Manifest, locate, read_manifest
 from .errors import DatabaseError
 from .extensions import extension_path, load_extension
 from .schema import SCHEMA_VERSION
+from .terms import synonym_groups
 
 
 class Database:
@@ -45,6 +49,7 @@ class Database:
             if self.has_vss:
                 load_extension(self._connection, "vss")
             self._lock_down()
+            self._local = threading.local()
             self.meta: dict[str, str] = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
         except duckdb.Error as error:
             raise DatabaseError(
@@ -72,17 +77,40 @@ class Database:
         if locked != (True,):
             self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
 
+    @cached_property
+    def synonym_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of stemmed synonyms: the built-in ones and the project's."""
+        return synonym_groups(json.loads(self.meta.get("synonyms", "{}")))
+
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query; damage found while reading is a DatabaseError."""
+        """All rows of a query; damage found while reading is a DatabaseError. Any thread may ask."""
+        return self._read(sql, parameters, lambda cursor: cursor.fetchall())  # type: ignore[no-any-return]
+
+    def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, Any]:
+        """All columns of a query as numpy arrays."""
+        return self._read(sql, parameters, lambda cursor: cursor.fetchnumpy())  # type: ignore[no-any-return]
+
+    def _read(self, sql: str, parameters: Sequence[object], fetch: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
         try:
-            return self._connection.execute(sql, list(parameters)).fetchall()
+            return fetch(self._cursor().execute(sql, list(parameters)))
         except (duckdb.IOException, duckdb.InternalException, duckdb.SerializationException) as error:
             raise DatabaseError(
                 f"{self.path} is damaged: {str(error).splitlines()[0]}",
                 hint="run `syntropy verify`, then `syntropy build --full`",
             ) from error
 
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """This thread's cursor: a connection answers one query at a time."""
+        cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
+        if cursor is None:
+            cursor = self._local.cursor = self._connection.cursor()
+        return cursor
+
     def close(self) -> None:
+        """Close the connection and this thread's cursor; others end with it."""
+        cursor = getattr(self._local, "cursor", None)
+        if cursor is not None:
+            cursor.close()
         self._connection.close()
 
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import documents
 from .artifacts import DATABASE
-from .config import Config, load_config, require_project
+from .config import Config, load_config, require_project, resolved_profile
 from .documents import Document, Excerpt
-from .errors import UsageError
+from .errors import EncoderError, MissingDependencyError, UsageError
+from .filters import SOURCES, Filters
 from .index import Database, open_database
-from .search import SOURCES, Encoder, Filters, Hit, Results
-from .search import search as run_search
+from .passages import Hit
+from .search import Encoder, Request, Results, run
 from .staleness import Staleness, check_staleness
+
+if TYPE_CHECKING:
+    from .warm import Warm
 
 SEED_LIMIT = 20
 """Default limit of the knowledge-index seed's `knowledge_search`."""
@@ -74,15 +79,21 @@ class DriftReport:
 
 
 class Knowledge:
-    """A published database with its project, if it has one here. A context manager; one thread at a time
-    runs a query, others wait."""
+    """A published database with its project, if it has one here. A context manager; any thread may ask.
 
-    def __init__(self, database: Database, config: Config, project: Path | None) -> None:
+    The first query is answered from the file, later ones with postings and vectors in memory.
+    """
+
+    def __init__(
+        self, database: Database, config: Config, project: Path | None, *, encoder: Encoder | None = None
+    ) -> None:
         self._database = database
         self._config = config
         self._project = project
         self._lock = threading.RLock()
-        self._encoder: Encoder | None = None
+        self._encoder = encoder
+        self._warm: Warm | None = None
+        self._asked = 0
         self._warned_at = -RECHECK_SECONDS
         self._warning = ""
 
@@ -93,6 +104,11 @@ class Knowledge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def database(self) -> Database:
+        """The open database, for a second set of settings over the same file."""
+        return self._database
 
     @property
     def meta(self) -> dict[str, str]:
@@ -107,29 +123,61 @@ class Knowledge:
         sources: Sequence[str] = (),
         kinds: Sequence[str] = (),
         scope: str = "",
+        packages: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        all_tags: Sequence[str] = (),
+        path: str = "",
+        where: Sequence[tuple[str, str]] | Mapping[str, str] = (),
+        since: str = "",
+        until: str = "",
         limit: int | None = None,
         threshold: float | None = None,
         hits_per_document: int | None = None,
+        synonyms: bool | None = None,
+        profile: str = "",
+        neighbors: int = 0,
     ) -> Results:
         """The best passages for a query.
 
-        `mode` is fast (BM25) or semantic (vectors); `sources` are patterns, prps, memories, rules, docs;
-        `scope` is system or user. Defaults come from `[search]`. Raises UsageError, EncoderError.
+        `mode` is fast (BM25), semantic (vectors), hybrid or auto; the filters are those of
+        `syntropy.filters.Filters` (`tags`: any of them); `neighbors` chunks around each hit. What is not
+        given comes from `[search]`. Words in double quotes must stand next to each other. Raises
+        UsageError; EncoderError where `semantic` has no encoder.
         """
-        settings = self._config.search
+        given = {
+            "mode": mode or None,
+            "limit": limit,
+            "threshold": threshold,
+            "hits_per_document": hits_per_document,
+            "synonyms": synonyms,
+            "profile": profile or None,
+        }
+        settings = replace(self._config.search, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+        pairs = tuple(where.items()) if isinstance(where, Mapping) else tuple(where)
+        filters = Filters(sources, kinds, scope, packages, tags, all_tags, path, pairs, since, until)
         warning = self._stale_warning()
-        with self._lock:
-            found = run_search(
-                self._database,
-                query,
-                mode=mode or settings.mode,
-                filters=Filters(sources, kinds, scope),
-                limit=settings.limit if limit is None else limit,
-                threshold=settings.threshold if threshold is None else threshold,
-                hits_per_document=settings.hits_per_document if hits_per_document is None else hits_per_document,
-                encoder=self._query_encoder,
-            )
-        return replace(found, warning=warning)
+        request = Request(query, settings, filters, neighbors)
+        found = run(self._database, request, encoder=self._query_encoder, warm=self._in_memory)
+        return replace(found, warning="; ".join(filter(None, (found.warning, warning))))
+
+    def search_many(self, queries: Sequence[str], **options: Any) -> list[Results]:
+        """`search` for each query, in their order, with the same options; tables and encoder are loaded once."""
+        self._asked += len(queries) > 1
+        return [self.search(query, **options) for query in queries]
+
+    def paths(self) -> list[tuple[str]]:
+        """Paths of all documents."""
+        return self._database.rows("SELECT path FROM documents ORDER BY document_id")
+
+    def texts(self) -> list[tuple[str, str]]:
+        """(path, text in lower case) of all documents."""
+        return self._database.rows("SELECT path, lower(text) FROM documents ORDER BY document_id")
+
+    def ranking_digest(self) -> str:
+        """Digest of what decides an order of hits besides the texts: settings of search and postings."""
+        settings = replace(resolved_profile(self._config.search), limit=0, mode="hybrid")
+        whole = f"{sorted(vars(settings).items())} {self._database.meta.get('ranking', '')}"
+        return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
     def knowledge_search(
         self,
@@ -234,12 +282,38 @@ class Knowledge:
             self._warned_at = now
         return self._warning
 
-    def _query_encoder(self) -> Encoder:
-        if self._encoder is None:
-            from .encoder import load_encoder  # ONNX Runtime takes 0.2 s to load, and only vectors need it
+    def prewarm(self) -> None:
+        """Load the encoder and the tables now, so that no query waits for them. Never raises for a missing encoder."""
+        self._asked += 1
+        warm = self._in_memory()
+        try:
+            self._query_encoder().encode("warm up")
+        except (EncoderError, MissingDependencyError):
+            return
+        if warm is not None and warm.holds_vectors:
+            warm.load_vectors()
 
-            self._encoder = load_encoder(self._database)
-        return self._encoder
+    def _query_encoder(self) -> Encoder:
+        with self._lock:
+            if self._encoder is None:
+                from .encoder import CachedEncoder, load_encoder  # ONNX Runtime takes 0.2 s, and only vectors need it
+
+                self._encoder = CachedEncoder(load_encoder(self._database))
+            return self._encoder
+
+    def _in_memory(self) -> Warm | None:
+        """The tables in memory from the second query on; None for the first one, and without numpy."""
+        with self._lock:
+            self._asked += 1
+            if self._asked < 2 or self._warm is not None:
+                return self._warm
+            try:
+                from .warm import Warm
+            except ImportError:
+                self._asked = -(2**31)  # numpy is no part of a bare reader: SQL answers every query
+                return None
+            self._warm = Warm(self._database)
+            return self._warm
 
     def _rule_key(self, hit: Hit) -> str:
         rows = self._database.rows(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised with every change that an older reader cannot read."""
 
 INDEX_VERSION = "1.0"
@@ -34,7 +34,7 @@ RELATION_TYPES = {
 RELATION_ORIGINS = ("metadata", "id", "path", "markdown-link", "wikilink", "memory", "similarity", "content")
 SEVERITIES = ("error", "warning", "info")
 RULE_SEVERITIES = ("mandatory", "forbidden", "advisory")
-SEARCH_FIELDS = ("title", "headings", "path", "tags", "body", "identifiers")
+SEARCH_FIELDS = ("title", "aliases", "headings", "keywords", "tags", "path", "summary", "body", "identifiers")
 """Fields of the full-text index, columns of `chunks`, and weights of `[ranking]`."""
 
 STOP_WORDS: tuple[str, ...] = (
@@ -138,6 +138,8 @@ DOCUMENTS = _table(
         "PRP status in lower case; empty for other kinds",
     ),
     Column("verified", "BOOLEAN", "PRPs: does the text say it was verified", True),
+    Column("aliases", "VARCHAR[]", "other names, from the metadata"),
+    Column("keywords", "VARCHAR[]", "search words, from the metadata"),
     Column("implementations", "VARCHAR[]", "PRPs and patterns: files and code names the text claims"),
     Column("frontmatter", "VARCHAR", "metadata as JSON, keys sorted"),
     Column("text", "VARCHAR", "the file's decoded text; offsets count its characters"),
@@ -213,6 +215,9 @@ CHUNKS = _table(
     "document chunk",
     Column("chunk", CHUNK_REF, "the chunk"),
     Column("title", "VARCHAR", "the document's title (search field)"),
+    Column("aliases", "VARCHAR", "the document's aliases, a line each (search field)"),
+    Column("keywords", "VARCHAR", "the document's keywords, a line each (search field)"),
+    Column("summary", "VARCHAR", "the document's summary (search field)"),
     Column("headings", "VARCHAR", "heading path, joined by ' > ' (search field)"),
     Column("path", "VARCHAR", "the document's path (search field)"),
     Column("tags", "VARCHAR", "the document's tags (search field)"),
@@ -297,8 +302,20 @@ POSTINGS = _table(
     "term",
     Column("term", "VARCHAR", "stemmed term"),
     Column("df", "INTEGER", "chunks that hold the term"),
+    Column("min_impact", "FLOAT", "smallest of the impacts"),
+    Column("max_impact", "FLOAT", "largest of the impacts"),
     Column("chunk_ids", "INTEGER[]", "those chunks, ascending"),
     Column("impacts", "FLOAT[]", "BM25F contribution of the term to each of them"),
+    database_only=True,
+)
+
+NAMES = _table(
+    "names",
+    "titles and aliases as they are compared with a query: folded words, one space between",
+    "name document_id origin",
+    Column("name", "VARCHAR", "folded title or alias"),
+    Column("document_id", "INTEGER", "the document"),
+    Column("origin", "VARCHAR", "title or alias"),
     database_only=True,
 )
 
@@ -328,6 +345,7 @@ TABLES: dict[str, Table] = {
         DIAGNOSTICS,
         VIOLATIONS,
         POSTINGS,
+        NAMES,
         META,
     )
 }

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from . import lexical, semantic
-from .analysis import index_terms
-from .errors import UsageError
-from .ids import Citation, well_formed
-from .schema import KINDS, SCOPES
+from .analysis import index_terms, name_of
+from .config import SearchConfig, resolved_profile
+from .errors import EncoderError, MissingDependencyError, UsageError
+from .filters import NO_FILTERS, SOURCES, Filters
+from .fusion import FULL_SCORE, Candidate, boost, fuse
+from .ids import well_formed
+from .lexical import Scores
+from .passages import Hit, hydrate
+from .terms import QueryTerms, analyse, phrase_sql
 
 if TYPE_CHECKING:
     from .index import Database
+    from .warm import Warm
 
-SOURCES = {
-    "patterns": ("pattern", "example"),
-    "prps": ("prp",),
-    "memories": ("memory",),
-    "rules": ("rule",),
-    "docs": ("doc",),
-}
-"""The knowledge-index seed's source names, and `docs`; each means one or two kinds."""
+__all__ = ["MODES", "SOURCES", "Encoder", "Filters", "Hit", "Request", "Results", "run"]
 
-MODES = ("fast", "semantic")
-SNIPPET_LENGTH = 240
-_MAX_LIMIT = 1_000
+MODES = ("auto", "fast", "semantic", "hybrid")
+
+CANDIDATES = 200
+"""Chunks taken from each ranking at least; more where a cap a document leaves too few hits."""
+
+AUTO_WORDS = 3
+"""`auto`: a query of up to this many words and no question mark is `fast` (Synaptic's seed, part 1)."""
+
+MAX_LIMIT = 1_000
+
+ALIAS_SCORE = 0.99
+"""Score of a document that has the query as its alias; 1 is left to a title that equals it."""
 
 
 class Encoder(Protocol):
@@ -36,197 +45,246 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True)
-class Filters:
-    """What hits must be; empty fields allow all. `sources` are names of SOURCES."""
+class Request:
+    """A query with all that decides its answer."""
 
-    sources: Sequence[str] = ()
-    kinds: Sequence[str] = ()
-    scope: str = ""
-
-    def sql(self) -> tuple[str, list[object]]:
-        """(condition over `d`, parameters); ("true", []) where nothing is filtered.
-
-        Raises UsageError for names that do not exist.
-        """
-        _known("source", self.sources, SOURCES)
-        _known("kind", self.kinds, KINDS)
-        _known("scope", [self.scope] if self.scope else [], SCOPES)
-        parts: list[str] = []
-        parameters: list[object] = []
-        for kinds in ([k for s in self.sources for k in SOURCES[s]], list(self.kinds)):
-            if kinds:
-                parts.append(f"d.kind IN ({', '.join('?' * len(kinds))})")
-                parameters += kinds
-        if self.scope:
-            parts.append("d.scope = ?")
-            parameters.append(self.scope)
-        return " AND ".join(parts) or "true", parameters
-
-
-@dataclass(frozen=True)
-class Hit:
-    """One passage. `score` lies in 0-1: see `lexical` (fast) and `semantic` for its meaning."""
-
-    score: float
-    citation: Citation
-    kind: str
-    scope: str
-    key: str
-    title: str
-    headings: str
-    snippet: str
-    tags: tuple[str, ...]
-    chunk_id: int
-    text: str = field(repr=False, default="")
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON output, in a fixed order of keys."""
-        return {
-            "score": round(self.score, 4),
-            "citation": str(self.citation),
-            "path": self.citation.path,
-            "line_start": self.citation.line_start,
-            "line_end": self.citation.line_end,
-            "package": self.citation.package,
-            "kind": self.kind,
-            "scope": self.scope,
-            "key": self.key,
-            "title": self.title,
-            "headings": self.headings,
-            "snippet": self.snippet,
-            "tags": list(self.tags),
-        }
+    query: str
+    settings: SearchConfig
+    filters: Filters = NO_FILTERS
+    neighbors: int = 0
 
 
 @dataclass(frozen=True)
 class Results:
-    """Hits, best first, and what was tried: the mode, the terms looked up, those the index lacks."""
+    """Hits, best first, and what was tried.
+
+    `mode` that answered; `terms` looked up, `unknown_terms` the index lacks, `corrections` (term to the
+    nearest one, searched in its place), `synonyms` added; `suggestions` what to try where nothing was
+    found; `warning` what the caller should know (stale sources, no encoder).
+    """
 
     query: str
     mode: str
     hits: list[Hit]
     terms: list[str]
     unknown_terms: list[str]
+    corrections: Mapping[str, str] = field(default_factory=dict)
+    synonyms: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
     warning: str = ""
-    """Set where the sources of a local project changed since the build."""
 
 
-def search(
-    database: Database,
-    query: str,
-    *,
-    mode: str,
-    filters: Filters,
-    limit: int,
-    threshold: float,
-    hits_per_document: int,
-    encoder: Callable[[], Encoder],
+def run(
+    database: Database, request: Request, *, encoder: Callable[[], Encoder], warm: Callable[[], Warm | None]
 ) -> Results:
-    """The best passages. Raises UsageError for a blank query or bad filters, EncoderError (semantic)."""
-    query = well_formed(query)
+    """The best passages.
+
+    `warm` gives the tables in memory, or None where SQL shall answer. Raises UsageError for a blank query
+    or bad filters; EncoderError in `semantic` mode without an encoder (`hybrid` then says so and answers
+    lexically).
+    """
+    query = well_formed(request.query)
+    settings = resolved_profile(request.settings)
+    _check(query, settings, request.neighbors)
+    mode, warning = _mode(query, settings.mode), ""
+    vector: list[float] = []
+    if mode in ("semantic", "hybrid"):
+        try:
+            vector = encoder().encode(query)
+        except (EncoderError, MissingDependencyError) as error:
+            if mode == "semantic":
+                raise
+            mode, warning = "fast", f"answered lexically: {error.message}"
+    ranking = _Ranking(database, query, vector, mode, settings, request.filters, warm())
+    candidates = ranking.best()
+    hits = hydrate(
+        database,
+        candidates,
+        terms=ranking.looked_up,
+        named=ranking.named,
+        starts=semantic.passages(database, vector, [c.chunk for c in candidates]) if vector else {},
+        neighbors=request.neighbors,
+    )
+    terms = ranking.terms
+    return Results(
+        query,
+        mode,
+        hits,
+        terms.terms,
+        terms.unknown,
+        _as_written(terms.corrections, hits),
+        tuple(terms.synonyms),
+        () if hits else _suggestions(database, terms),
+        warning,
+    )
+
+
+class _Ranking:
+    """One query's way from terms and vector to the chunks shown."""
+
+    def __init__(
+        self,
+        database: Database,
+        query: str,
+        vector: Sequence[float],
+        mode: str,
+        settings: SearchConfig,
+        filters: Filters,
+        warm: Warm | None,
+    ) -> None:
+        self._database, self._vector, self._settings, self._warm = database, vector, settings, warm
+        self._query = query
+        self._mode = mode
+        self.terms: QueryTerms = analyse(database, query, synonyms=settings.synonyms, correct=mode != "semantic")
+        self.looked_up = {*self.terms.weights, *self.terms.terms}
+        self._where, self._parameters = filters.sql()
+        if self.terms.phrases:
+            phrases, patterns = phrase_sql(self.terms.phrases)
+            self._where = phrases if self._where == "true" else f"{self._where} AND {phrases}"
+            self._parameters = [*self._parameters, *patterns]
+        self.named: dict[int, str] = {}
+
+    def best(self) -> list[Candidate]:
+        """Candidates after boosts, names, threshold, cap and limit."""
+        settings = self._settings
+        depth = max(CANDIDATES, settings.limit * 2)
+        while True:
+            found, complete = self._fused(depth)
+            owners = self._owners([c.chunk for c in found])
+            boost(found, {c: path for c, (_, path) in owners.items()}, self._keywords(), settings)
+            found = self._with_named(found, owners)
+            kept: list[Candidate] = []
+            taken: dict[int, int] = {}
+            for candidate in found:
+                document = owners[candidate.chunk][0]
+                taken[document] = taken.get(document, 0) + 1
+                if candidate.score >= settings.threshold and (
+                    not settings.hits_per_document or taken[document] <= settings.hits_per_document
+                ):
+                    kept.append(candidate)
+            if len(kept) >= settings.limit or complete:
+                return kept[: settings.limit]
+            depth *= 4
+
+    def _fused(self, depth: int) -> tuple[list[Candidate], bool]:
+        """Candidates of both rankings, and whether there are no others."""
+        left = self._lexical(depth) if self._mode != "semantic" else []
+        right = self._semantic(depth) if self._vector else []
+        best = self.terms.best or 1.0
+        raw, cosines = dict(left), dict(right)
+        if self._mode == "hybrid":
+            raw |= self._lexical_scores([c for c in cosines if c not in raw])
+            cosines |= self._semantic_scores([c for c in raw if c not in cosines])
+        shares = {chunk: min(FULL_SCORE, value / best) for chunk, value in raw.items()}
+        ranks = [{chunk: place for place, (chunk, _) in enumerate(side, 1)} for side in (left, right)]
+        complete = len(left) < depth and len(right) < depth
+        floor = self._settings.semantic_floor
+        cosines = {c: value for c, value in cosines.items() if value >= floor or raw.get(c)}
+        if self._mode == "hybrid":
+            return fuse(shares, cosines, self._settings, lexical_ranks=ranks[0], semantic_ranks=ranks[1]), complete
+        alone = replace(
+            self._settings,
+            fusion="convex",
+            lexical_weight=float(self._mode == "fast"),
+            semantic_weight=float(self._mode == "semantic"),
+        )
+        found = fuse(shares, cosines, alone, lexical_ranks=ranks[0], semantic_ranks=ranks[1])
+        for candidate in found:  # one ranking alone keeps its own scale
+            candidate.score = candidate.lexical.score if self._mode == "fast" else max(0.0, candidate.semantic.score)
+        return found, complete
+
+    def _with_named(self, found: list[Candidate], owners: dict[int, tuple[int, str]]) -> list[Candidate]:
+        """Documents whose title or alias is the query come first, by their best (or first) chunk."""
+        if self._mode == "semantic":
+            return found
+        rows = self._database.rows(
+            "SELECT n.origin, n.document_id, d.path, min(c.chunk_id) FROM names n JOIN documents d USING (document_id) "
+            f"JOIN chunks c USING (document_id) WHERE n.name = ? AND {self._where} GROUP BY ALL ORDER BY n.origin",
+            [name_of(self._query), *self._parameters],
+        )
+        scores = {"title": (FULL_SCORE, "title-exact"), "alias": (ALIAS_SCORE, "alias")}
+        at = {c.chunk: c for c in found}
+        for origin, document, path, first in rows:
+            score, label = scores[origin]
+            chunk = next((c.chunk for c in found if owners[c.chunk][0] == document), first)
+            candidate = at.setdefault(chunk, Candidate(chunk))
+            owners.setdefault(chunk, (document, path))
+            if candidate.score <= score:
+                candidate.score = score
+                self.named[chunk] = label
+        return sorted(at.values(), key=lambda c: (-c.score, self.named.get(c.chunk) != "title-exact", c.chunk))
+
+    def _lexical(self, limit: int) -> Scores:
+        if self._warm:
+            return self._warm.top_lexical(
+                self.terms.weights, where=self._where, parameters=self._parameters, limit=limit
+            )
+        return lexical.top(
+            self._database, self.terms.weights, where=self._where, parameters=self._parameters, limit=limit
+        )
+
+    def _semantic(self, limit: int) -> Scores:
+        if self._warm and self._warm.holds_vectors:
+            return self._warm.top_semantic(self._vector, where=self._where, parameters=self._parameters, limit=limit)
+        return semantic.top(self._database, self._vector, where=self._where, parameters=self._parameters, limit=limit)
+
+    def _lexical_scores(self, chunks: list[int]) -> dict[int, float]:
+        if self._warm:
+            return self._warm.lexical_scores(self.terms.weights, chunks)
+        return lexical.scores_of(self._database, self.terms.weights, chunks)
+
+    def _semantic_scores(self, chunks: list[int]) -> dict[int, float]:
+        if self._warm and self._warm.holds_vectors:
+            return self._warm.semantic_scores(self._vector, chunks)
+        return semantic.scores_of(self._database, self._vector, chunks)
+
+    def _owners(self, chunks: list[int]) -> dict[int, tuple[int, str]]:
+        """chunk -> (document, path)."""
+        if not chunks:
+            return {}
+        rows = self._database.rows(
+            f"SELECT chunk_id, document_id, path FROM chunks WHERE chunk_id IN ({', '.join('?' * len(chunks))})",
+            chunks,
+        )
+        return {chunk: (document, path) for chunk, document, path in rows}
+
+    def _keywords(self) -> set[str]:
+        return {word.lower() for word in self._query.split() if index_terms(word)}
+
+
+def _check(query: str, settings: SearchConfig, neighbors: int) -> None:
     if not query.strip():
         raise UsageError("the query is empty", hint='say what you look for, e.g. syntropy search "retry webhooks"')
-    if mode not in MODES:
-        raise UsageError(f"unknown mode {mode!r}", hint=f"choose one of: {', '.join(MODES)}")
-    if not 1 <= limit <= _MAX_LIMIT:
-        raise UsageError(f"limit {limit} is out of range", hint=f"give 1 to {_MAX_LIMIT}")
-    if not 0.0 <= threshold <= 1.0:
-        raise UsageError(f"threshold {threshold} is out of range", hint="give 0 to 1")
-    where, parameters = filters.sql()
-    terms: list[str] = []
-    known: list[str] = []
-    if mode == "fast":
-        ranked = lexical.rank(database, query, where=where, parameters=parameters, cap=hits_per_document, limit=limit)
-        scored, terms, known = ranked.hits, ranked.terms, ranked.known
-    else:
-        vector = encoder().encode(query)
-        scored = semantic.rank_by_vector(
-            database, vector, where=where, parameters=parameters, cap=hits_per_document, limit=limit
-        )
-    kept = [s for s in scored if s.score >= threshold]
-    return Results(query, mode, _hydrate(database, kept, query), terms, [t for t in terms if t not in known])
+    if settings.mode not in MODES:
+        raise UsageError(f"unknown mode {settings.mode!r}", hint=f"choose one of: {', '.join(MODES)}")
+    if not 1 <= settings.limit <= MAX_LIMIT:
+        raise UsageError(f"limit {settings.limit} is out of range", hint=f"give 1 to {MAX_LIMIT}")
+    if not 0.0 <= settings.threshold <= 1.0:
+        raise UsageError(f"threshold {settings.threshold} is out of range", hint="give 0 to 1")
+    if not 0 <= neighbors <= 10:
+        raise UsageError(f"{neighbors} neighbours are out of range", hint="give 0 to 10")
 
 
-def _hydrate(database: Database, scored: list[lexical.Scored], query: str) -> list[Hit]:
-    if not scored:
-        return []
-    marks = ", ".join("?" * len(scored))
-    rows = database.rows(
-        f"SELECT c.chunk_id, d.package, d.commit, d.path, c.line_start, c.line_end, d.kind, d.scope, d.key, d.title, "
-        "c.headings, c.body, d.document_id FROM chunks c JOIN documents d USING (document_id) "
-        f"WHERE c.chunk_id IN ({marks})",
-        [s.chunk_id for s in scored],
-    )
-    by_id = {row[0]: row for row in rows}
-    documents = sorted({row[12] for row in rows})
-    tags: dict[int, list[str]] = {}
-    for document, tag in database.rows(
-        f"SELECT document_id, tag FROM tags WHERE document_id IN ({', '.join('?' * len(documents))}) "
-        "ORDER BY document_id, position",
-        documents,
-    ):
-        tags.setdefault(document, []).append(tag)
-    terms = set(index_terms(query))
-    hits = []
-    for chunk_id, score in scored:
-        _, package, commit, path, start, end, kind, scope, key, title, headings, body, document = by_id[chunk_id]
-        hits.append(
-            Hit(
-                score,
-                Citation(package, commit, path, start, end),
-                kind,
-                scope,
-                key,
-                title,
-                headings,
-                snippet(body, terms),
-                tuple(tags.get(document, ())),
-                chunk_id,
-                body,
-            )
-        )
-    return hits
+def _mode(query: str, mode: str) -> str:
+    if mode != "auto":
+        return mode
+    return "fast" if len(query.split()) <= AUTO_WORDS and "?" not in query else "hybrid"
 
 
-def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH) -> str:
-    """The stretch of about `length` characters that holds the most distinct query terms, on one line."""
-    lines = [line.strip() for line in body.splitlines() if line.strip()]
-    found = [terms.intersection(index_terms(line)) if terms else set() for line in lines]
-    best, best_count = 0, 0
-    for start in (number for number, hits in enumerate(found) if hits):
-        seen: set[str] = set()
-        size = 0
-        for line, hits in zip(lines[start:], found[start:], strict=True):
-            if size >= length:
-                break
-            seen |= hits
-            size += len(line) + 1
-        if len(seen) > best_count:
-            best, best_count = start, len(seen)
-        if best_count == len(terms):
-            break
-    text = " ".join(lines[best:])
-    if len(text) <= length:
-        return text
-    start = _first_match(text, terms) if lines and len(lines[best]) > length else 0
-    start = max(0, text.rfind(" ", 0, max(0, start - length // 3)) + 1)
-    cut = text[start : start + length]
-    if start + length < len(text):
-        cut = (cut.rpartition(" ")[0] or cut) + "…"
-    return ("…" if start else "") + cut
+def _as_written(corrections: Mapping[str, str], hits: Sequence[Hit]) -> dict[str, str]:
+    """Corrections with a word as it stands in a hit instead of its stem."""
+    shown = {}
+    for term, nearest in corrections.items():
+        words = (word for hit in hits for word in f"{hit.title} {hit.text}".split())
+        shown[term] = next((w.strip(string.punctuation).lower() for w in words if index_terms(w) == [nearest]), nearest)
+    return shown
 
 
-def _first_match(text: str, terms: set[str]) -> int:
-    position = 0
-    for word in text.split():
-        if terms.intersection(index_terms(word)):
-            return text.find(word, position)
-        position += len(word)
-    return 0
-
-
-def _known(what: str, given: Sequence[str], known: object) -> None:
-    names = list(known)  # type: ignore[call-overload]
-    for name in given:
-        if name not in names:
-            raise UsageError(f"unknown {what} {name!r}", hint=f"choose from: {', '.join(names)}")
+def _suggestions(database: Database, terms: QueryTerms) -> tuple[str, ...]:
+    """Titles that hold a word beginning like one of the query's; for an answer without hits."""
+    stems = [term[: max(3, len(term) - 2)] for term in terms.terms if len(term) >= 3]
+    if not stems:
+        return ()
+    condition = " OR ".join("contains(' ' || name, ' ' || ?)" for _ in stems)
+    rows = database.rows(f"SELECT DISTINCT name FROM names WHERE {condition} ORDER BY name LIMIT 5", stems)
+    return tuple(name for (name,) in rows)

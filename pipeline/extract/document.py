@@ -192,6 +192,8 @@ def _rows(
         summary,
         facts.status if facts else "",
         facts.verified if facts else None,
+        _names(metadata, "aliases", "alias"),
+        _names(metadata, "keywords", "keyword"),
         implementations,
         json.dumps(metadata, sort_keys=True, ensure_ascii=False),
         source.text,
@@ -211,6 +213,16 @@ def _rows(
         diagnostics,
         (uid, json.dumps(shape.units, ensure_ascii=False, separators=(",", ":"))),
     )
+
+
+def _names(metadata: dict[str, Any], *keys: str) -> list[str]:
+    """Names of a list, or of a text with commas between them; distinct, in order."""
+    found: list[str] = []
+    for key in keys:
+        value = metadata.get(key)
+        items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+        found += [" ".join(str(item).split())[:200] for item in items if isinstance(item, str | int | float)]
+    return list(dict.fromkeys(name for name in found if name))
 
 
 def _sections(headings: list[Heading], count: int) -> list[tuple[Heading, int]]:

@@ -12,12 +12,12 @@ from functools import lru_cache
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from syntropy import analysis, lexical
+from syntropy import analysis
 from syntropy.artifacts import DATABASE
 from syntropy.schema import SCHEMA_VERSION, STEMMER, STOP_WORDS
 
-_CONSTANTS = ("_WORD", "_CANDIDATE", "_SEPARATOR", "_CAMEL", "_NON_ASCII", "MAX_JOINED")
-_FUNCTIONS = ("fold", "words", "_expanded", "_parts", "expanded_word", "identifier_text")
+_CONSTANTS = ("_WORD", "_CANDIDATE", "_SEPARATOR", "_CAMEL", "_NON_ASCII", "MAX_JOINED", "_UNSPACED")
+_FUNCTIONS = ("fold", "words", "_expanded", "_parts", "expanded_word", "identifier_text", "_pairs")
 
 
 @lru_cache(maxsize=1)
@@ -40,5 +40,4 @@ def render_query_script() -> str:
         stemmer=STEMMER,
         stop_words=" ".join(STOP_WORDS),
         analysis="\n".join(constants) + "\n\n\n" + "\n\n".join(functions).rstrip(),
-        top_sql=lexical.TOP_SQL,
     )

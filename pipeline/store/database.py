@@ -10,10 +10,11 @@ import duckdb
 import polars as pl
 
 from pipeline.store.postings import create_postings, declare_fts_index, fill_fts_index, occurrences
+from syntropy.analysis import name_of
 from syntropy.config import RankingConfig, StoreConfig
 from syntropy.errors import BuildError
 from syntropy.extensions import load_extension
-from syntropy.schema import CHUNKS, META, POSTINGS, WINDOWS, Table, create_table_sql, database_tables
+from syntropy.schema import CHUNKS, META, NAMES, POSTINGS, WINDOWS, Table, create_table_sql, database_tables
 
 HNSW_INDEX = "windows_hnsw"
 HNSW_EF_CONSTRUCTION, HNSW_EF_SEARCH, HNSW_M = 128, 64, 16
@@ -66,8 +67,9 @@ def build_database(
         connection.execute("CHECKPOINT")
         connection.execute("SET force_compression = 'auto'")
         for table in database_tables():
-            if table not in (WINDOWS, POSTINGS, META):
+            if table not in (WINDOWS, POSTINGS, NAMES, META):
                 _insert(connection, table, numbered.frame(table))
+        _insert(connection, NAMES, numbered.names())
         found = occurrences(tables["terms"].sort("document", "chunk"))
         fill_fts_index(connection, found)
         connection.execute(create_table_sql(POSTINGS))
@@ -177,6 +179,19 @@ class _Numbers:
             frame = frame.join(vectors, on="text_hash", how="left", maintain_order="left")
             columns.append("vector")
         return frame.select(columns)
+
+    def names(self) -> pl.DataFrame:
+        """`names`: folded titles and aliases."""
+        documents = self._with_document(self._tables["documents"].select("document", "title", "aliases"))
+        rows = {
+            (name, number, origin)
+            for number, title, aliases in documents.select("document_id", "title", "aliases").iter_rows()
+            for origin, text in (("title", title), *(("alias", alias) for alias in aliases))
+            if (name := name_of(text))
+        }
+        return pl.DataFrame(
+            sorted(rows), schema={"name": pl.String, "document_id": pl.Int32, "origin": pl.String}, orient="row"
+        )
 
     def _with_document(self, frame: pl.DataFrame, name: str = "document") -> pl.DataFrame:
         numbers = self._documents.rename({"document": name, "document_id": f"{name}_id"})

@@ -140,6 +140,8 @@ def create_postings(connection: duckdb.DuckDBPyConnection, found: Occurrences, r
         "postings",
         term=found.vocabulary.gather(term[starts]).to_arrow(),
         df=pa.array(df.astype(np.int32)),
+        min_impact=pa.array(np.minimum.reduceat(impact, starts).astype(np.float32)),
+        max_impact=pa.array(np.maximum.reduceat(impact, starts).astype(np.float32)),
         chunk_ids=pa.ListArray.from_arrays(offsets, pa.array(row + np.int32(1))),
         impacts=pa.ListArray.from_arrays(offsets, pa.array(impact.astype(np.float32))),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-_MODES = ("fast", "semantic")
+_MODES = ("auto", "fast", "semantic", "hybrid")
 _SOURCES = ("patterns", "prps", "memories", "rules", "docs")
 
 
@@ -48,9 +48,14 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     search = _reader(
         commands, "search", "read.search", "Find passages.", 'syntropy search "retry failed webhooks" --source prps'
     )
-    search.add_argument("query", metavar="QUERY", nargs="+", help="words, an identifier, a question")
     search.add_argument(
-        "--mode", choices=_MODES, default="", help="fast: BM25; semantic: vectors (default: search.mode)"
+        "query", metavar="QUERY", nargs="+", help='words, an identifier, a question; "quoted words" stand together'
+    )
+    search.add_argument(
+        "--mode",
+        choices=_MODES,
+        default="",
+        help="fast: BM25; semantic: vectors; hybrid: both; auto: by the query",
     )
     search.add_argument(
         "--source",
@@ -70,6 +75,26 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     search.add_argument(
         "--scope", choices=("system", "user"), default="", help="only framework or only project documents"
     )
+    search.add_argument(
+        "--package", action="append", default=[], dest="packages", help="only this package; may be repeated"
+    )
+    search.add_argument("--tag", action="append", default=[], dest="tags", help="with this tag (or another one given)")
+    search.add_argument("--all-tags", nargs="+", default=[], metavar="TAG", help="with all of these tags")
+    search.add_argument("--path", metavar="GLOB", default="", help="only paths that match, e.g. 'docs/*'")
+    search.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="only where the frontmatter says so, e.g. status=executed; may be repeated",
+    )
+    search.add_argument("--since", metavar="DATE", default="", help="only documents dated then or later (YYYY-MM-DD)")
+    search.add_argument("--until", metavar="DATE", default="", help="only documents dated then or earlier")
+    search.add_argument("--per-document", type=int, metavar="N", help="hits one document may take; 0: no cap")
+    search.add_argument("--neighbors", type=int, default=0, metavar="N", help="also show N chunks around each hit")
+    search.add_argument("--no-synonyms", action="store_true", help="look up the words themselves only")
+    search.add_argument("--profile", choices=("measured", "nocaap"), default="", help="how rankings are fused")
+    search.add_argument("--explain", action="store_true", help="show each signal's rank, score and contribution")
     search.add_argument("-n", "--limit", type=int, help="number of hits (default: search.limit)")
     search.add_argument("--threshold", type=float, help="leave out hits with a lower score (0-1)")
 
@@ -89,6 +114,21 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     )
     section.add_argument("path", metavar="PATH", help="path or unique key")
     section.add_argument("heading", metavar="HEADING", help="its text, anchor or a part of it")
+
+    evaluation = _reader(
+        commands,
+        "eval",
+        "evaluate.run",
+        "Measure retrieval quality on golden queries.",
+        "syntropy eval questions.jsonl --misses",
+    )
+    evaluation.add_argument(
+        "queries", nargs="?", metavar="QUERIES.jsonl", help="golden queries (default: those of eval.queries)"
+    )
+    evaluation.add_argument("--mode", action="append", choices=_MODES, dest="modes", help="only this mode")
+    evaluation.add_argument("--baseline", metavar="FILE", help="stored figures to compare with")
+    evaluation.add_argument("--save", action="store_true", help="store the figures as the baseline")
+    evaluation.add_argument("--misses", action="store_true", help="show what was expected and what came, and why")
 
     rules = _reader(commands, "rules", "read.rules", "List rules.", "syntropy rules --severity forbidden")
     rules.add_argument("--scope", choices=("system", "user"), default="", help="only framework or only project rules")

@@ -13,6 +13,7 @@ from syntropy.cli.output import print_json, printable, warn
 from syntropy.config import load_config, require_project
 from syntropy.errors import UsageError
 from syntropy.knowledge import Knowledge, open_knowledge
+from syntropy.passages import Hit
 
 
 def opened(given: argparse.Namespace) -> Knowledge:
@@ -33,8 +34,19 @@ def search(given: argparse.Namespace) -> int:
             sources=given.sources,
             kinds=given.kinds,
             scope=given.scope,
+            packages=given.packages,
+            tags=given.tags,
+            all_tags=given.all_tags,
+            path=given.path,
+            where=[_pair(text) for text in given.where],
+            since=given.since,
+            until=given.until,
             limit=given.limit,
             threshold=given.threshold,
+            hits_per_document=given.per_document,
+            synonyms=False if given.no_synonyms else None,
+            profile=given.profile,
+            neighbors=given.neighbors,
         )
     warn(found.warning)
     if given.json:
@@ -44,21 +56,51 @@ def search(given: argparse.Namespace) -> int:
                 "mode": found.mode,
                 "count": len(found.hits),
                 "unknown_terms": found.unknown_terms,
+                "corrections": dict(found.corrections),
+                "synonyms": list(found.synonyms),
+                "suggestions": list(found.suggestions),
                 "warning": found.warning,
-                "hits": [hit.as_dict() for hit in found.hits],
+                "hits": [hit.as_dict(explain=given.explain) for hit in found.hits],
             }
         )
         return 0 if found.hits else 1
     for hit in found.hits:
-        headings = f" › {hit.headings.rpartition(' > ')[2]}" if hit.headings else ""
-        print(f"{hit.score:.3f}  {printable(str(hit.citation))}  [{hit.kind}] {printable(hit.title + headings)}")
-        print(f"       {printable(hit.snippet)}")
+        _show(hit, explain=given.explain)
     if not found.hits:
         tried = f"looked up: {', '.join(found.terms)}" if found.terms else "no word of the query can be looked up"
         print(f"no hits ({found.mode}; {tried})", file=sys.stderr)
-    elif found.unknown_terms:
-        warn(f"found nowhere: {', '.join(found.unknown_terms)}")
+        if found.suggestions:
+            print(f"titles that come near: {'; '.join(found.suggestions)}", file=sys.stderr)
+    elif found.corrections:
+        warn("; ".join(f"{word} is found nowhere: searched {near}" for word, near in found.corrections.items()))
+    unknown = [term for term in found.unknown_terms if term not in found.corrections]
+    if found.hits and unknown:
+        warn(f"found nowhere: {', '.join(unknown)}")
     return 0 if found.hits else 1
+
+
+def _show(hit: Hit, *, explain: bool) -> None:
+    headings = f" › {hit.headings.rpartition(' > ')[2]}" if hit.headings else ""
+    print(f"{hit.score:.3f}  {printable(str(hit.citation))}  [{hit.kind}] {printable(hit.title + headings)}")
+    print(f"       {printable(hit.snippet)}")
+    if explain:
+        signals = [f"matched on {', '.join(hit.matched_on)}"]
+        for name, value in hit.explanation.items():
+            if isinstance(value, dict):
+                signals.append(f"{name} rank {value['rank'] or '-'} {value['score']:.3f} → {value['contribution']:.3f}")
+            else:
+                signals.append(f"{name} {value}")
+        print(f"       {'; '.join(signals)}")
+    for neighbor in hit.neighbors:
+        print(f"       + {printable(str(neighbor.citation))}")
+        print("         " + printable(" ".join(neighbor.text.split()))[:200])
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, found, value = text.partition("=")
+    if not found or not key.strip():
+        raise UsageError(f"--where {text!r} has no value", hint="give KEY=VALUE, e.g. status=executed")
+    return key.strip(), value.strip()
 
 
 def doc(given: argparse.Namespace) -> int:

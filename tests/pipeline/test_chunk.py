@@ -11,6 +11,7 @@ from pipeline.markdown import outline
 from pipeline.terms import Terms, term_counter
 from pipeline.tokens import load_tokenizer, token_counter
 from syntropy.config import ChunkConfig, EmbedConfig
+from syntropy.schema import CHUNKS
 
 LONGEST_WORD = 100
 """Word pieces of the longest word the model spells out; a word is never cut."""
@@ -45,10 +46,11 @@ EMBEDDING = st.builds(
 def chunked(text, chunk=ChunkConfig(), embed=EmbedConfig(), path="docs/a.md", title="Title"):
     front = read_frontmatter(text)
     counter = token_counter(verified("tokenizer.json"))
-    document = ChunkInput("project:" + path, path, title, "tag", text, outline(text, front.body_start))
+    document = ChunkInput("project:" + path, path, title, "", "", "tag", "", text, outline(text, front.body_start))
     rows = Chunked([], [], Terms())
     chunk_document(rows, document, counter, term_counter(), chunk, embed, prefix_budget(embed, MAX_TOKENS))
-    return rows.chunks, rows.windows
+    names = [c.name for c in CHUNKS.stage_columns()]
+    return [dict(zip(names, row, strict=True)) for row in rows.chunks], rows.windows
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -58,43 +60,51 @@ def test_spans_cover_the_body_and_every_token_is_in_a_window(text, chunk, embed)
     tokenizer = load_tokenizer(verified("tokenizer.json"))
     covered = bytearray(len(text))
     for row in chunks:
-        body, line_start, line_end, start, end = row[6], row[8], row[9], row[10], row[11]
+        body, line_start, line_end, start, end = (
+            row["body"],
+            row["line_start"],
+            row["line_end"],
+            row["char_start"],
+            row["char_end"],
+        )
         assert text[start:end] == body
         covered[start:end] = b"\1" * (end - start)
         assert body in "\n".join(text.split("\n")[line_start - 1 : line_end])
         smallest_piece = LONGEST_WORD + embed.window_tokens // 2  # text without spaces is cut between words only
-        assert row[12] <= max(chunk.target_tokens, smallest_piece), "a chunk is larger than its target"
+        assert row["token_count"] <= max(chunk.target_tokens, smallest_piece), "a chunk is larger than its target"
     assert all(flag or ch.isspace() for flag, ch in zip(covered, text, strict=True)), "text was dropped"
     counter = token_counter(verified("tokenizer.json"))
     for row in chunks:
-        spans = [(w[3], w[4]) for w in windows if w[1] == row[1]]
-        inside = bytearray(len(row[6]))
+        spans = [(w[3], w[4]) for w in windows if w[1] == row["chunk"]]
+        inside = bytearray(len(row["body"]))
         for start, end in spans:
-            assert row[10] <= start < end <= row[11]
-            inside[start - row[10] : end - row[10]] = b"\1" * (end - start)
-            prefix = window_prefix(counter, row[2], row[3], prefix_budget(embed, MAX_TOKENS))
+            assert row["char_start"] <= start < end <= row["char_end"]
+            inside[start - row["char_start"] : end - row["char_start"]] = b"\1" * (end - start)
+            prefix = window_prefix(counter, row["title"], row["headings"], prefix_budget(embed, MAX_TOKENS))
             embedded = tokenizer.encode(embedded_text(prefix, text[start:end]))
             assert len(embedded) <= MAX_TOKENS, "the model would drop the end of a window"
-        assert all(flag or ch.isspace() for flag, ch in zip(inside, row[6], strict=True)), "a token is in no window"
+        assert all(flag or ch.isspace() for flag, ch in zip(inside, row["body"], strict=True)), (
+            "a token is in no window"
+        )
 
 
 def test_sections_begin_chunks_and_small_ones_join():
     body = "word " * 60
     text = f"# Top\n\nshort\n\n## A\n\n{body}\n\n## B\n\n{body}\n\n### C\n\n{body}\n"
     chunks, _ = chunked(text)
-    assert [c[3] for c in chunks] == ["Top", "Top > B", "Top > B > C"]
-    assert chunks[0][6].startswith("# Top")
-    assert "## A" in chunks[0][6]
+    assert [c["headings"] for c in chunks] == ["Top", "Top > B", "Top > B > C"]
+    assert chunks[0]["body"].startswith("# Top")
+    assert "## A" in chunks[0]["body"]
 
 
 def test_a_fence_that_fits_is_not_cut_and_a_cut_one_is_marked():
     fence = "```python\n" + "x = compute(1)\n" * 30 + "```\n"
     chunks, _ = chunked(f"# T\n\n{'words ' * 350}\n\n{fence}")
-    assert any(c[6].count("```") == 2 for c in chunks)
+    assert any(c["body"].count("```") == 2 for c in chunks)
     long = "```python\n" + "value = compute(1, 2, 3)\n" * 200 + "```\n"
     chunks, _ = chunked(f"# T\n\n{long}")
     assert len(chunks) > 2
-    assert [c[13] for c in chunks] == ["", *["```python"] * (len(chunks) - 1)]
+    assert [c["cut_fence"] for c in chunks] == ["", *["```python"] * (len(chunks) - 1)]
 
 
 def test_overlap_repeats_the_end_of_the_chunk_before():
@@ -102,9 +112,9 @@ def test_overlap_repeats_the_end_of_the_chunk_before():
     chunks, _ = chunked(text)
     assert len(chunks) > 1
     for before, after in zip(chunks, chunks[1:], strict=False):
-        assert before[11] > after[10]
+        assert before["char_end"] > after["char_start"]
     chunks, _ = chunked(text, ChunkConfig(overlap_tokens=0))
-    assert all(a[11] <= b[10] for a, b in zip(chunks, chunks[1:], strict=False))
+    assert all(a["char_end"] <= b["char_start"] for a, b in zip(chunks, chunks[1:], strict=False))
 
 
 @pytest.mark.parametrize(("path", "count"), [("README.md", 1), ("docs/index.md", 1), ("docs/other.md", 2)])
@@ -117,8 +127,8 @@ def test_small_readme_and_index_files_stay_whole(path, count):
 def test_crlf_offsets_and_lines_are_those_of_the_file():
     text = "# A\r\n\r\nfirst\r\n\r\n## B\r\n\r\n" + "second " * 80 + "\r\n"
     for row in chunked(text)[0]:
-        assert text[row[10] : row[11]] == row[6]
-        assert "\n".join(text.split("\n")[row[8] - 1 : row[9]]) == row[6]
+        assert text[row["char_start"] : row["char_end"]] == row["body"]
+        assert "\n".join(text.split("\n")[row["line_start"] - 1 : row["line_end"]]) == row["body"]
 
 
 def test_an_empty_body_has_no_chunks():

@@ -15,6 +15,9 @@ from syntropy.errors import DatabaseError, LockHeldError
 from syntropy.extensions import load_extension
 from syntropy.schema import PRIMARY_KEYS, SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK, database_tables
 
+CJK = "[\u3005-\u9fff\uac00-\ud7a3]"
+CJK_TEXT = f"concat_ws(' ', {', '.join(SEARCH_FIELDS)})"
+
 
 @pytest.fixture
 def connection(demo):
@@ -24,7 +27,10 @@ def connection(demo):
 
 
 def test_the_index_is_what_create_fts_index_writes_itself(connection, tmp_path):
-    """Filled by us, row for row the extension's: terms, documents, lengths, statistics."""
+    """Filled by us, row for row the extension's: terms, documents, lengths. Pairs of CJK characters are ours alone."""
+    connection.execute(
+        f"CREATE TEMP TABLE cjk AS SELECT chunk_id FROM chunks WHERE regexp_matches({CJK_TEXT}, '{CJK}')"
+    )
     rows = connection.execute(
         f"SELECT chunk_id, {', '.join(SEARCH_FIELDS)} FROM chunks ORDER BY chunk_id"
     ).to_arrow_table()
@@ -32,6 +38,7 @@ def test_the_index_is_what_create_fts_index_writes_itself(connection, tmp_path):
     load_extension(stock, "fts")
     stock.register("incoming", rows)
     stock.execute("CREATE TABLE chunks AS SELECT * FROM incoming")
+    stock.execute(f"CREATE TABLE cjk AS SELECT chunk_id FROM chunks WHERE regexp_matches({CJK_TEXT}, '{CJK}')")
     stock.execute(f"CREATE TABLE stop AS SELECT unnest({list(STOP_WORDS)!r}) AS sw")
     fields = ", ".join(f"'{f}'" for f in SEARCH_FIELDS)
     stock.execute(
@@ -39,12 +46,12 @@ def test_the_index_is_what_create_fts_index_writes_itself(connection, tmp_path):
         f"ignore='{TOKEN_BREAK}', strip_accents=1, lower=1)"
     )
     queries = (
-        "SELECT term, df FROM {s}.dict ORDER BY 1",
-        "SELECT name, len FROM {s}.docs ORDER BY 1",
-        "SELECT num_docs, avgdl FROM {s}.stats",
+        f"SELECT term, df FROM {{s}}.dict WHERE NOT regexp_matches(term, '{CJK}') ORDER BY 1",
+        "SELECT name, len FROM {s}.docs WHERE name NOT IN (FROM cjk) ORDER BY 1",
+        "SELECT num_docs FROM {s}.stats",
         "SELECT fieldid, field FROM {s}.fields ORDER BY 1",
         "SELECT o.name, t.fieldid, d.term, count(*) FROM {s}.terms t JOIN {s}.dict d USING (termid) "
-        "JOIN {s}.docs o USING (docid) GROUP BY ALL ORDER BY ALL",
+        f"JOIN {{s}}.docs o USING (docid) WHERE NOT regexp_matches(d.term, '{CJK}') GROUP BY ALL ORDER BY ALL",
     )
     for query in queries:
         sql = query.format(s="fts_main_chunks")

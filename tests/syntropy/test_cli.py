@@ -108,7 +108,7 @@ def test_search_output_for_people_and_programs(demo):
     assert data["count"] == len(data["hits"]) == 10
     assert {"score", "citation", "path", "line_start", "kind", "snippet", "tags"} <= set(data["hits"][0])
     none = run("search", "zzzznothing", "--out", out, check=1)
-    assert "no hits (fast; looked up: zzzznoth)" in none.stderr
+    assert "no hits (hybrid; looked up: zzzznoth)" in none.stderr
     assert run("search", "quiet hours", "--mode", "semantic", "--out", out, check=0).stdout
 
 

@@ -10,11 +10,12 @@ import duckdb
 import pytest
 
 import syntropy
-from syntropy.analysis import identifier_text, index_terms, query_terms
+from syntropy.analysis import identifier_text, index_terms
 from syntropy.artifacts import DATABASE, ENCODER
 from syntropy.errors import DatabaseError, DocumentNotFoundError, EncoderError, UsageError
 from syntropy.ids import Citation, heading_anchor, normalize_path, slugify
-from syntropy.search import snippet
+from syntropy.passages import snippet
+from syntropy.terms import analyse
 from tests.conftest import DATA, ROOT
 
 HEAVY = ("dagster", "torch", "polars", "pydantic", "numpy", "pyarrow", "onnxruntime", "jinja2", "yaml", "rich")
@@ -36,7 +37,9 @@ def imported_by(code):
 def test_importing_the_reader_is_light(demo):
     assert imported_by("import syntropy, syntropy.cli, syntropy.cli.read, syntropy.knowledge") == "[]"
     assert imported_by("import syntropy.cli; assert 'duckdb' not in __import__('sys').modules") == "[]"
-    search = f"from syntropy.cli import main; main(['search', 'retry', '--out', {str(demo / 'build')!r}])"
+    search = (
+        f"from syntropy.cli import main; main(['search', 'retry', '--mode', 'fast', '--out', {str(demo / 'build')!r}])"
+    )
     assert imported_by(search) == "[]", "a lexical search needs none of it either"
 
 
@@ -117,7 +120,8 @@ def test_hostile_queries_are_only_words(knowledge):
         "-",
     ):
         knowledge.search(query)
-    assert knowledge.search("the and of").hits == []
+        knowledge.search(query, mode="fast")
+    assert knowledge.search("the and of", mode="fast").hits == []
 
 
 def test_documents_sections_and_lines(knowledge):
@@ -260,13 +264,15 @@ def test_the_standalone_script_finds_the_same(demo, knowledge):
     found = subprocess.run([sys.executable, str(demo / "build" / "query.py"), query, "--json", "--limit", "5"],
                            capture_output=True, text=True, check=True, cwd="/")  # fmt: skip
     script = [(h["citation"], h["score"]) for h in json.loads(found.stdout)]
-    ours = [(str(h.citation), round(h.score, 4)) for h in knowledge.search(query, limit=5).hits]
+    ours = [
+        (str(h.citation), round(h.score, 4)) for h in knowledge.search(query, mode="fast", synonyms=False, limit=5).hits
+    ]
     assert script == ours
 
 
 def test_golden_questions_of_the_demo(knowledge):
     """Two thirds of our own questions are answered by the first ten hits of plain BM25, or ranking broke."""
-    questions = [json.loads(line) for line in (ROOT / "tests/fixtures/acme-questions.jsonl").read_text().splitlines()]
+    questions = [json.loads(line) for line in (ROOT / "examples/acme/questions.jsonl").read_text().splitlines()]
     assert len(questions) >= 40
     found = sum(
         bool({h.citation.path for h in knowledge.search(q["query"], limit=10).hits} & set(q["relevant"]))
@@ -287,8 +293,8 @@ def test_golden_questions_of_the_demo(knowledge):
         ("it's", []),
     ],
 )
-def test_query_terms(text, terms):
-    assert query_terms(text) == terms
+def test_query_terms(knowledge, text, terms):
+    assert analyse(knowledge.database, text, synonyms=False, correct=False).terms == terms
 
 
 def test_identifier_text_keeps_repeats_and_skips_data():
@@ -310,8 +316,8 @@ def test_snippets_show_the_matching_lines():
     body = "\n".join(
         ["filler line about nothing"] * 20 + ["the breaker opens after five failures"] + ["more filler"] * 20
     )
-    assert "breaker opens" in snippet(body, set(index_terms("breaker failures")))
-    assert len(snippet("word " * 500, {"zzz"})) <= 242
+    assert "breaker opens" in snippet(body, set(index_terms("breaker failures"))).text
+    assert len(snippet("word " * 500, {"zzz"}).text) <= 242
 
 
 def test_the_data_folder_is_only_for_tests():

@@ -1,0 +1,115 @@
+"""Filters: what documents may be hits at all. They come before ranking, so a filtered query loses nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .errors import UsageError
+from .schema import KINDS, SCOPES
+
+SOURCES = {
+    "patterns": ("pattern", "example"),
+    "prps": ("prp",),
+    "memories": ("memory",),
+    "rules": ("rule",),
+    "docs": ("doc",),
+}
+"""The knowledge-index seed's source names, and `docs`; each means one or two kinds."""
+
+DATE_KEYS = ("updated", "last_updated", "lastUpdated", "modified", "date", "created")
+"""Frontmatter keys that date a document; the first one present counts."""
+
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What hits must be; empty fields allow all.
+
+    `sources` are names of SOURCES; `any_tags`/`all_tags` tags; `path` a glob (`*` also crosses `/`);
+    `where` (key, value) pairs of the frontmatter; `since`/`until` dates (YYYY[-MM[-DD]], both included).
+    """
+
+    sources: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    scope: str = ""
+    packages: Sequence[str] = ()
+    any_tags: Sequence[str] = ()
+    all_tags: Sequence[str] = ()
+    path: str = ""
+    where: Sequence[tuple[str, str]] = ()
+    since: str = ""
+    until: str = ""
+
+    def sql(self) -> tuple[str, list[object]]:
+        """(condition over `d`, parameters); ("true", []) where nothing is filtered.
+
+        Raises UsageError for names that do not exist and dates that are none.
+        """
+        _known("source", self.sources, SOURCES)
+        _known("kind", self.kinds, KINDS)
+        _known("scope", [self.scope] if self.scope else [], SCOPES)
+        parts: list[str] = []
+        parameters: list[object] = []
+
+        def add(condition: str, *values: object) -> None:
+            parts.append(condition)
+            parameters.extend(values)
+
+        for column, allowed in (
+            ("kind", [k for s in self.sources for k in SOURCES[s]]),
+            ("kind", self.kinds),
+            ("scope", [self.scope] if self.scope else []),
+            ("package", self.packages),
+        ):
+            if allowed:
+                add(f"d.{column} IN ({', '.join('?' * len(allowed))})", *allowed)
+        tagged = "d.document_id IN (SELECT document_id FROM tags WHERE tag IN ({}))"
+        if self.any_tags:
+            add(tagged.format(", ".join("?" * len(self.any_tags))), *(tag.lower() for tag in self.any_tags))
+        for tag in self.all_tags:
+            add(tagged.format("?"), tag.lower())
+        if self.path:
+            add("d.path GLOB ?", self.path)
+        for key, value in self.where:
+            _add_where(add, key, value)
+        dated = "coalesce(" + ", ".join(f"json_extract_string(d.frontmatter, '$.{key}')" for key in DATE_KEYS) + ")"
+        if self.since:
+            add(f"{dated} >= ?", _date("since", self.since))
+        if self.until:
+            # `~` sorts after every digit and dash: a month includes its days
+            add(f"{dated} <= ?", _date("until", self.until) + "~")
+        return " AND ".join(parts) or "true", parameters
+
+
+NO_FILTERS = Filters()
+
+
+def _add_where(add: Callable[..., None], key: str, value: str) -> None:
+    """A frontmatter key has the value, or a list that holds it; `status` also as it was normalised."""
+    if not key or '"' in key or "\\" in key:
+        raise UsageError(f"--where {key!r}: no such key can exist", hint="give KEY=VALUE, e.g. status=executed")
+    pointer = f'$."{key}"'
+    equal = (
+        "(lower(json_extract_string(d.frontmatter, ?)) = lower(?) OR "
+        "json_contains(lower(json_extract(d.frontmatter, ?)::VARCHAR)::JSON, to_json(lower(?))))"
+    )
+    if key == "status":
+        add(f"({equal} OR d.status = lower(?))", pointer, value, pointer, value, value)
+    else:
+        add(equal, pointer, value, pointer, value)
+
+
+def _date(name: str, text: str) -> str:
+    if not _DATE.fullmatch(text):
+        raise UsageError(f"{name} {text!r} is no date", hint="give YYYY, YYYY-MM or YYYY-MM-DD")
+    return text
+
+
+def _known(what: str, given: Sequence[str], known: object) -> None:
+    names = list(known)  # type: ignore[call-overload]
+    for name in given:
+        if name not in names:
+            raise UsageError(f"unknown {what} {name!r}", hint=f"choose from: {', '.join(names)}")

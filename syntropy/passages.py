@@ -1,0 +1,271 @@
+"""Ranked chunks to hits: citation, snippet with highlights, and which fields matched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .analysis import index_terms
+from .fusion import Candidate
+from .ids import Citation
+
+if TYPE_CHECKING:
+    from .index import Database
+
+SNIPPET_LENGTH = 240
+
+_WORD = re.compile(r"[\w./:\-]+")
+
+_FIELDS = (
+    ("title", "title"),
+    ("keywords", "keyword"),
+    ("aliases", "alias"),
+    ("tags", "tag"),
+    ("headings", "heading"),
+    ("path", "path"),
+    ("summary", "summary"),
+    ("body", "content"),
+    ("identifiers", "content"),
+)
+"""Search fields and what a match in them is called."""
+
+
+_COLUMNS = (
+    "chunk", "document", "package", "commit", "path", "line_start", "line_end", "kind", "scope", "key", "title",
+    "headings", "aliases", "keywords", "tags", "summary", "body", "identifiers", "char_start",
+)  # fmt: skip
+"""Names of what `hydrate` reads of a hit."""
+
+
+class Snippet(NamedTuple):
+    """One line of text, and (start, end) of the words in it that match the query."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """A chunk next to a hit in its document."""
+
+    citation: Citation
+    text: str
+
+    def as_dict(self) -> dict[str, object]:
+        return {"citation": str(self.citation), "text": self.text}
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One passage. `score` lies in 0-1: see `lexical`, `semantic` and `fusion` for its meaning by mode.
+
+    `matched_on` names what matched, strongest first: title-exact, alias, title, keyword, tag, heading,
+    path, summary, content, semantic. `explanation` has each signal's rank, score and contribution.
+    """
+
+    score: float
+    citation: Citation
+    kind: str
+    scope: str
+    key: str
+    title: str
+    headings: str
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+    tags: tuple[str, ...]
+    matched_on: tuple[str, ...]
+    chunk_id: int
+    explanation: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    neighbors: tuple[Neighbor, ...] = field(repr=False, default=())
+    text: str = field(repr=False, default="")
+    database: str = ""
+    """Which database it comes from, where several are searched at once."""
+
+    def as_dict(self, *, explain: bool = False) -> dict[str, object]:
+        """Plain data for JSON output, in a fixed order of keys."""
+        plain: dict[str, object] = {
+            "score": round(self.score, 4),
+            "citation": str(self.citation),
+            "path": self.citation.path,
+            "line_start": self.citation.line_start,
+            "line_end": self.citation.line_end,
+            "package": self.citation.package,
+            "kind": self.kind,
+            "scope": self.scope,
+            "key": self.key,
+            "title": self.title,
+            "headings": self.headings,
+            "snippet": self.snippet,
+            "highlights": [list(span) for span in self.highlights],
+            "tags": list(self.tags),
+            "matched_on": list(self.matched_on),
+        }
+        if self.database:
+            plain["database"] = self.database
+        if self.neighbors:
+            plain["neighbors"] = [n.as_dict() for n in self.neighbors]
+        return {**plain, "explanation": dict(self.explanation)} if explain else plain
+
+
+def hydrate(
+    database: Database,
+    candidates: Sequence[Candidate],
+    *,
+    terms: set[str],
+    named: Mapping[int, str],
+    starts: Mapping[int, int],
+    neighbors: int,
+) -> list[Hit]:
+    """Hits in the order of the candidates.
+
+    `terms` that were looked up; `named` (chunk: title-exact or alias); `starts` (chunk: offset in the
+    document of the window that is nearest to the query's vector).
+    """
+    if not candidates:
+        return []
+    chunks = [c.chunk for c in candidates]
+    marks = ", ".join("?" * len(chunks))
+    rows = database.rows(
+        "SELECT c.chunk_id, d.document_id, d.package, d.commit, d.path, c.line_start, c.line_end, d.kind, d.scope, "
+        "d.key, c.title, c.headings, c.aliases, c.keywords, c.tags, c.summary, c.body, c.identifiers, c.char_start "
+        f"FROM chunks c JOIN documents d USING (document_id) WHERE c.chunk_id IN ({marks})",
+        chunks,
+    )
+    by_id = {row[0]: dict(zip(_COLUMNS, row, strict=True)) for row in rows}
+    tags = _tags(database, sorted({row[1] for row in rows}))
+    around = _neighbors(database, chunks, neighbors) if neighbors else {}
+    hits = []
+    for candidate in candidates:
+        row = by_id[candidate.chunk]
+        shown = snippet(row["body"], terms, start=starts.get(candidate.chunk, row["char_start"]) - row["char_start"])
+        hits.append(
+            Hit(
+                candidate.score,
+                Citation(row["package"], row["commit"], row["path"], row["line_start"], row["line_end"]),
+                row["kind"],
+                row["scope"],
+                row["key"],
+                row["title"],
+                row["headings"],
+                shown.text,
+                shown.highlights,
+                tuple(tags.get(row["document"], ())),
+                _matched_on(row, terms, named.get(candidate.chunk, ""), candidate),
+                candidate.chunk,
+                _explanation(candidate, named.get(candidate.chunk, "")),
+                tuple(around.get(candidate.chunk, ())),
+                row["body"],
+            )
+        )
+    return hits
+
+
+def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: int = 0) -> Snippet:
+    """The stretch of about `length` characters that holds the most distinct terms, on one line.
+
+    Where no term occurs, the stretch from offset `start` on.
+    """
+    words = [(m.start(), m.end(), terms.intersection(index_terms(m.group()))) for m in _WORD.finditer(body)]
+    matches = [word for word in words if word[2]]
+    first = _densest(matches, length) if matches else start
+    begin = _line_start(body, first, length)
+    end = min(len(body), begin + length)
+    if end < len(body):
+        end = max(body.rfind(" ", begin + length // 2, end), body.rfind("\n", begin + length // 2, end), begin) or end
+        end = end if end > begin else begin + length
+    text, offsets = _one_line(body, begin, end)
+    highlights = [
+        (offsets[a - begin], offsets[b - begin - 1] + 1) for a, b, _ in matches if begin <= a and b <= end and b > a
+    ]
+    lead = "…" if body[:begin].strip() else ""
+    tail = "…" if body[end:].strip() else ""
+    return Snippet(lead + text + tail, tuple((a + len(lead), b + len(lead)) for a, b in highlights))
+
+
+def _densest(matches: list[tuple[int, int, set[str]]], length: int) -> int:
+    """Offset of the match from which a window of that length holds the most distinct terms."""
+    best, best_count = matches[0][0], 0
+    for number, (begin, _, _) in enumerate(matches):
+        seen: set[str] = set()
+        for _, end, found in matches[number:]:
+            if end > begin + length:
+                break
+            seen |= found
+        if len(seen) > best_count:
+            best, best_count = begin, len(seen)
+    return best
+
+
+def _line_start(body: str, offset: int, length: int) -> int:
+    """Start of the line an offset stands in; where that is far away, of a word shortly before."""
+    line = body.rfind("\n", 0, offset) + 1
+    if offset - line <= length // 2:
+        return line
+    return body.rfind(" ", line, offset - length // 3) + 1 or offset
+
+
+def _one_line(body: str, begin: int, end: int) -> tuple[str, list[int]]:
+    """Text with white space runs made single spaces, and the new offset of each of its characters."""
+    out: list[str] = []
+    offsets: list[int] = []
+    for character in body[begin:end]:
+        if character.isspace():
+            if out and out[-1] != " ":
+                out.append(" ")
+            offsets.append(max(0, len(out) - 1))
+        else:
+            out.append(character)
+            offsets.append(len(out) - 1)
+    return "".join(out).rstrip(), offsets
+
+
+def _matched_on(row: Mapping[str, Any], terms: set[str], named: str, candidate: Candidate) -> tuple[str, ...]:
+    found = [named] if named else []
+    for name, label in _FIELDS:
+        if label not in found and terms.intersection(index_terms(row[name])):
+            found.append(label)
+    if candidate.semantic.contribution > 0:
+        found.append("semantic")
+    return tuple(found)
+
+
+def _explanation(candidate: Candidate, named: str) -> dict[str, Any]:
+    explained: dict[str, Any] = {
+        name: {
+            "rank": signal.rank or None,
+            "score": round(signal.score, 4),
+            "contribution": round(signal.contribution, 4),
+        }
+        for name, signal in (("lexical", candidate.lexical), ("semantic", candidate.semantic))
+    }
+    explained |= {f"{name} boost": round(factor, 4) for name, factor in candidate.boosts.items()}
+    return {**explained, "name": named} if named else explained
+
+
+def _tags(database: Database, documents: list[int]) -> dict[int, list[str]]:
+    tags: dict[int, list[str]] = {}
+    for document, tag in database.rows(
+        f"SELECT document_id, tag FROM tags WHERE document_id IN ({', '.join('?' * len(documents))}) "
+        "ORDER BY document_id, position",
+        documents,
+    ):
+        tags.setdefault(document, []).append(tag)
+    return tags
+
+
+def _neighbors(database: Database, chunks: Sequence[int], count: int) -> dict[int, list[Neighbor]]:
+    """Up to `count` chunks before and after each one, of the same document, in order."""
+    marks = ", ".join("?" * len(chunks))
+    rows = database.rows(
+        "SELECT h.chunk_id, d.package, d.commit, d.path, n.line_start, n.line_end, n.body "
+        "FROM chunks h JOIN chunks n ON n.document_id = h.document_id AND n.chunk_id <> h.chunk_id "
+        "AND n.chunk_id BETWEEN h.chunk_id - ? AND h.chunk_id + ? JOIN documents d ON d.document_id = n.document_id "
+        f"WHERE h.chunk_id IN ({marks}) ORDER BY h.chunk_id, n.chunk_id",
+        [count, count, *chunks],
+    )
+    found: dict[int, list[Neighbor]] = {}
+    for chunk, package, commit, path, start, end, body in rows:
+        found.setdefault(chunk, []).append(Neighbor(Citation(package, commit, path, start, end), body))
+    return found

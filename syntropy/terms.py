@@ -1,0 +1,144 @@
+"""A query taken apart: what is looked up, with which weight, and what was done for words found nowhere."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .analysis import identifier_text, index_terms, words
+
+if TYPE_CHECKING:
+    from .index import Database
+
+SYNONYMS: tuple[tuple[str, ...], ...] = (
+    ("get", "list", "show", "view", "display", "retrieve", "fetch", "find"),
+    ("create", "add", "new", "make", "insert"),
+    ("delete", "remove", "destroy", "drop", "erase"),
+    ("update", "edit", "modify", "change", "patch"),
+    ("users", "user", "people", "members", "employees", "staff"),
+    ("groups", "group", "teams", "team"),
+    ("all", "every", "entire", "complete"),
+)
+"""Groups of the command-reference seed (TASK-KB-002), each valid in every direction; `[synonyms]` adds more."""
+
+SYNONYM_SHARE = 0.9
+"""All synonyms of a word together weigh less than the weakest hit of the word itself, by this factor."""
+
+LONE_SYNONYM_WEIGHT = 0.5
+"""Weight of synonyms of a word that occurs nowhere."""
+
+CORRECTED_WEIGHT = 0.8
+"""Weight of the term searched in place of a misspelt one."""
+
+_PHRASE = re.compile(r'"([^"]{2,})"')
+_WORD_BREAK = r"[^\p{L}\p{N}_]+"
+
+
+@dataclass
+class QueryTerms:
+    """`weights`: term to weight; `best`: the highest score the query's own words could reach.
+
+    `terms` are the query's own, `unknown` those the index lacks; `corrections` (word, nearest term);
+    `synonyms` terms that were added; `phrases` as typed.
+    """
+
+    weights: dict[str, float] = field(default_factory=dict)
+    terms: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    corrections: dict[str, str] = field(default_factory=dict)
+    synonyms: list[str] = field(default_factory=list)
+    phrases: list[str] = field(default_factory=list)
+    best: float = 0.0
+
+
+def analyse(database: Database, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
+    """Terms of a query with their weights. A word counts as often as it is written (as BM25 has it)."""
+    own = Counter(index_terms(query))
+    for term in index_terms(identifier_text(query)):
+        own.setdefault(term, 1)
+    found = QueryTerms(terms=list(own), phrases=[p for p in _PHRASE.findall(query) if index_terms(p)])
+    groups = {term: _synonyms_of(term, database.synonym_groups) for term in own} if synonyms else {}
+    facts = _facts(database, [*own, *(s for group in groups.values() for s in group)])
+    misspelt = [term for term in own if term not in facts]
+    for term, times in own.items():
+        if term in facts:
+            found.weights[term] = float(times)
+        else:
+            found.unknown.append(term)
+        frequency = facts[term][0] if term in facts else 0
+        found.best += times * idf(database.chunk_count, frequency)
+        added = [s for s in groups.get(term, ()) if s in facts and s not in own]
+        if not added:
+            continue
+        strongest = sum(facts[s][2] for s in added)
+        weight = (
+            times * min(LONE_SYNONYM_WEIGHT, SYNONYM_SHARE * facts[term][1] / strongest)
+            if term in facts
+            else LONE_SYNONYM_WEIGHT
+        )
+        for synonym in added:
+            found.weights[synonym] = max(found.weights.get(synonym, 0.0), weight)
+            found.synonyms.append(synonym)
+        if term in misspelt:
+            misspelt.remove(term)
+    if correct:
+        for term in misspelt:
+            if nearest := _nearest(database, term):
+                found.corrections[term] = nearest
+                found.weights.setdefault(nearest, CORRECTED_WEIGHT)
+    return found
+
+
+def idf(chunks: int, frequency: int) -> float:
+    """Lucene's non-negative inverse document frequency."""
+    return math.log(1 + (chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+def phrase_sql(phrases: Sequence[str]) -> tuple[str, list[object]]:
+    """(condition over `c`, parameters): each phrase's words stand next to each other in title, headings or text."""
+    patterns = [
+        rf"(^|{_WORD_BREAK})" + _WORD_BREAK.join(map(re.escape, words(phrase))) + rf"($|{_WORD_BREAK})"
+        for phrase in phrases
+    ]
+    text = "lower(strip_accents(concat_ws(chr(10), c.title, c.headings, c.body)))"
+    return " AND ".join(f"regexp_matches({text}, ?)" for _ in patterns) or "true", list(patterns)
+
+
+def synonym_groups(more: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """The seed's groups and those of `[synonyms]`, as stemmed terms."""
+    groups = [*SYNONYMS, *((key, *values) for key, values in more.items())]
+    return tuple(tuple(dict.fromkeys(t for word in group for t in index_terms(word)[:1])) for group in groups)
+
+
+def _synonyms_of(term: str, groups: Sequence[Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(s for group in groups if term in group for s in group if s != term))
+
+
+def _facts(database: Database, terms: Sequence[str]) -> dict[str, tuple[int, float, float]]:
+    """term -> (df, smallest impact, largest impact) of those the index holds."""
+    distinct = list(dict.fromkeys(terms))
+    if not distinct:
+        return {}
+    rows = database.rows(
+        f"SELECT term, df, min_impact, max_impact FROM postings WHERE term IN ({', '.join('?' * len(distinct))})",
+        distinct,
+    )
+    return {term: (df, low, high) for term, df, low, high in rows}
+
+
+def _nearest(database: Database, term: str) -> str:
+    """The term nearest to one that occurs nowhere: one edit from 4 letters on, two from 8."""
+    if len(term) < 4 or not term.isalpha():
+        return ""
+    edits = 1 if len(term) < 8 else 2
+    rows = database.rows(
+        "SELECT term FROM postings WHERE abs(length(term) - ?) <= ? AND damerau_levenshtein(term, ?) <= ? "
+        "AND NOT regexp_matches(term, '[0-9_]') ORDER BY damerau_levenshtein(term, ?), "
+        "term[1] = ? DESC, df DESC, term LIMIT 1",
+        [len(term), edits, term, edits, term, term[0]],
+    )
+    return str(rows[0][0]) if rows else ""
