@@ -52,8 +52,12 @@ def scores_of(database: Database, weights: Mapping[str, float], chunks: Sequence
     if not weights or not chunks:
         return {}
     sums, values = _sums(weights)
-    marks = ", ".join("?" * len(chunks))
-    return dict(database.rows(f"SELECT * FROM ({sums}) WHERE chunk_id IN ({marks})", [*values, *chunks]))
+    return dict(database.rows(f"SELECT * FROM ({sums}) WHERE chunk_id IN ({numbers(chunks)})", values))
+
+
+def numbers(chunks: Sequence[int]) -> str:
+    """Our own numbers as SQL: as parameters DuckDB takes 0.1 ms for each, looking for pandas."""
+    return ", ".join(map(str, map(int, chunks))) or "NULL"
 
 
 def _sums(weights: Mapping[str, float]) -> tuple[str, list[object]]:

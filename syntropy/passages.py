@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .analysis import index_terms
 from .fusion import Candidate
 from .ids import Citation
+from .lexical import numbers
 
 if TYPE_CHECKING:
     from .index import Database
@@ -126,12 +128,10 @@ def hydrate(
     if not candidates:
         return []
     chunks = [c.chunk for c in candidates]
-    marks = ", ".join("?" * len(chunks))
     rows = database.rows(
         "SELECT c.chunk_id, d.document_id, d.package, d.commit, d.path, c.line_start, c.line_end, d.kind, d.scope, "
         "d.key, c.title, c.headings, c.aliases, c.keywords, c.tags, c.summary, c.body, c.identifiers, c.char_start "
-        f"FROM chunks c JOIN documents d USING (document_id) WHERE c.chunk_id IN ({marks})",
-        chunks,
+        f"FROM chunks c JOIN documents d USING (document_id) WHERE c.chunk_id IN ({numbers(chunks)})"
     )
     by_id = {row[0]: dict(zip(_COLUMNS, row, strict=True)) for row in rows}
     tags = _tags(database, sorted({row[1] for row in rows}))
@@ -167,7 +167,7 @@ def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: 
 
     Where no term occurs, the stretch from offset `start` on.
     """
-    words = [(m.start(), m.end(), terms.intersection(index_terms(m.group()))) for m in _WORD.finditer(body)]
+    words = [(m.start(), m.end(), terms & _terms_of(m.group())) for m in _WORD.finditer(body)]
     matches = [word for word in words if word[2]]
     first = _densest(matches, length) if matches else start
     begin = _line_start(body, first, length)
@@ -182,6 +182,11 @@ def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: 
     lead = "…" if body[:begin].strip() else ""
     tail = "…" if body[end:].strip() else ""
     return Snippet(lead + text + tail, tuple((a + len(lead), b + len(lead)) for a, b in highlights))
+
+
+@lru_cache(maxsize=50_000)
+def _terms_of(word: str) -> frozenset[str]:
+    return frozenset(index_terms(word))
 
 
 def _densest(matches: list[tuple[int, int, set[str]]], length: int) -> int:
@@ -224,7 +229,7 @@ def _one_line(body: str, begin: int, end: int) -> tuple[str, list[int]]:
 def _matched_on(row: Mapping[str, Any], terms: set[str], named: str, candidate: Candidate) -> tuple[str, ...]:
     found = [named] if named else []
     for name, label in _FIELDS:
-        if label not in found and terms.intersection(index_terms(row[name])):
+        if label not in found and any(terms & _terms_of(word) for word in row[name].split()):
             found.append(label)
     if candidate.semantic.contribution > 0:
         found.append("semantic")
@@ -247,9 +252,7 @@ def _explanation(candidate: Candidate, named: str) -> dict[str, Any]:
 def _tags(database: Database, documents: list[int]) -> dict[int, list[str]]:
     tags: dict[int, list[str]] = {}
     for document, tag in database.rows(
-        f"SELECT document_id, tag FROM tags WHERE document_id IN ({', '.join('?' * len(documents))}) "
-        "ORDER BY document_id, position",
-        documents,
+        f"SELECT document_id, tag FROM tags WHERE document_id IN ({numbers(documents)}) ORDER BY document_id, position"
     ):
         tags.setdefault(document, []).append(tag)
     return tags
@@ -257,13 +260,12 @@ def _tags(database: Database, documents: list[int]) -> dict[int, list[str]]:
 
 def _neighbors(database: Database, chunks: Sequence[int], count: int) -> dict[int, list[Neighbor]]:
     """Up to `count` chunks before and after each one, of the same document, in order."""
-    marks = ", ".join("?" * len(chunks))
     rows = database.rows(
         "SELECT h.chunk_id, d.package, d.commit, d.path, n.line_start, n.line_end, n.body "
         "FROM chunks h JOIN chunks n ON n.document_id = h.document_id AND n.chunk_id <> h.chunk_id "
         "AND n.chunk_id BETWEEN h.chunk_id - ? AND h.chunk_id + ? JOIN documents d ON d.document_id = n.document_id "
-        f"WHERE h.chunk_id IN ({marks}) ORDER BY h.chunk_id, n.chunk_id",
-        [count, count, *chunks],
+        f"WHERE h.chunk_id IN ({numbers(chunks)}) ORDER BY h.chunk_id, n.chunk_id",
+        [count, count],
     )
     found: dict[int, list[Neighbor]] = {}
     for chunk, package, commit, path, start, end, body in rows:

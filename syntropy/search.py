@@ -102,7 +102,7 @@ def run(
         candidates,
         terms=ranking.looked_up,
         named=ranking.named,
-        starts=semantic.passages(database, vector, [c.chunk for c in candidates]) if vector else {},
+        starts=ranking.passages([c.chunk for c in candidates]),
         neighbors=request.neighbors,
     )
     terms = ranking.terms
@@ -178,9 +178,9 @@ class _Ranking:
         shares = {chunk: min(FULL_SCORE, value / best) for chunk, value in raw.items()}
         ranks = [{chunk: place for place, (chunk, _) in enumerate(side, 1)} for side in (left, right)]
         complete = len(left) < depth and len(right) < depth
-        floor = self._settings.semantic_floor
-        cosines = {c: value for c, value in cosines.items() if value >= floor or raw.get(c)}
         if self._mode == "hybrid":
+            floor = self._settings.semantic_floor
+            cosines = {c: value for c, value in cosines.items() if value >= floor or raw.get(c)}
             return fuse(shares, cosines, self._settings, lexical_ranks=ranks[0], semantic_ranks=ranks[1]), complete
         alone = replace(
             self._settings,
@@ -197,9 +197,13 @@ class _Ranking:
         """Documents whose title or alias is the query come first, by their best (or first) chunk."""
         if self._mode == "semantic":
             return found
+        bearers = self._database.rows("SELECT document_id FROM names WHERE name = ?", [name_of(self._query)])
+        if not bearers:
+            return found
         rows = self._database.rows(
             "SELECT n.origin, n.document_id, d.path, min(c.chunk_id) FROM names n JOIN documents d USING (document_id) "
-            f"JOIN chunks c USING (document_id) WHERE n.name = ? AND {self._where} GROUP BY ALL ORDER BY n.origin",
+            f"JOIN chunks c USING (document_id) WHERE n.document_id IN ({lexical.numbers([d for (d,) in bearers])}) "
+            f"AND n.name = ? AND {self._where} GROUP BY ALL ORDER BY n.origin",
             [name_of(self._query), *self._parameters],
         )
         scores = {"title": (FULL_SCORE, "title-exact"), "alias": (ALIAS_SCORE, "alias")}
@@ -238,13 +242,22 @@ class _Ranking:
             return self._warm.semantic_scores(self._vector, chunks)
         return semantic.scores_of(self._database, self._vector, chunks)
 
+    def passages(self, chunks: list[int]) -> dict[int, int]:
+        """Where the window of each chunk that is nearest to the query begins; empty without a vector."""
+        if not self._vector:
+            return {}
+        if self._warm and self._warm.holds_vectors:
+            return self._warm.passages(self._vector, chunks)
+        return semantic.passages(self._database, self._vector, chunks)
+
     def _owners(self, chunks: list[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""
         if not chunks:
             return {}
+        if self._warm:
+            return self._warm.owners(chunks)
         rows = self._database.rows(
-            f"SELECT chunk_id, document_id, path FROM chunks WHERE chunk_id IN ({', '.join('?' * len(chunks))})",
-            chunks,
+            f"SELECT chunk_id, document_id, path FROM chunks WHERE chunk_id IN ({lexical.numbers(chunks)})"
         )
         return {chunk: (document, path) for chunk, document, path in rows}
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .index import HNSW_PAYS
-from .lexical import Scores
+from .lexical import Scores, numbers
 
 if TYPE_CHECKING:
     from .index import Database
@@ -31,7 +31,7 @@ SELECT chunk_id, max(1 - distance) AS cosine FROM (
 
 _PASSAGE_SQL = """
 SELECT chunk_id, arg_max(char_start, array_inner_product(vector, ?::VARCHAR::FLOAT[{dimension}]))
-FROM windows WHERE chunk_id IN ({marks}) GROUP BY chunk_id
+FROM windows WHERE chunk_id IN ({chunks}) GROUP BY chunk_id
 """
 
 
@@ -52,22 +52,20 @@ def scores_of(database: Database, vector: Sequence[float], chunks: Sequence[int]
     """Cosines of given chunks' best windows."""
     if not chunks:
         return {}
-    marks = ", ".join("?" * len(chunks))
     sql = _EXACT_SQL.format(
         dimension=int(database.meta["vector_dimension"]),
-        narrowed=f"WHERE chunk_id IN ({marks})",
+        narrowed=f"WHERE chunk_id IN ({numbers(chunks)})",
         limit=len(chunks),
     )
-    return dict(database.rows(sql, [as_text(vector), *chunks]))
+    return dict(database.rows(sql, [as_text(vector)]))
 
 
 def passages(database: Database, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, int]:
     """Where in the document the window of each chunk that is nearest to the vector begins."""
     if not chunks:
         return {}
-    marks = ", ".join("?" * len(chunks))
-    sql = _PASSAGE_SQL.format(dimension=int(database.meta["vector_dimension"]), marks=marks)
-    return dict(database.rows(sql, [as_text(vector), *chunks]))
+    sql = _PASSAGE_SQL.format(dimension=int(database.meta["vector_dimension"]), chunks=numbers(chunks))
+    return dict(database.rows(sql, [as_text(vector)]))
 
 
 def as_text(vector: Sequence[float]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,16 @@ Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 
+class _Vectors(NamedTuple):
+    """`matrix` [windows, dimension] by chunk; chunks that have windows and where each one's begin;
+    each window's offset in its document."""
+
+    matrix: Floats
+    owners: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    offsets: NDArray[np.int32]
+
+
 class Warm:
     """Of one database; made on its second query. Thread-safe."""
 
@@ -40,7 +50,8 @@ class Warm:
         self._terms: OrderedDict[str, tuple[NDArray[np.int32], Floats]] = OrderedDict()
         self._held = 0
         self._masks: OrderedDict[tuple[str, tuple[object, ...]], Mask] = OrderedDict()
-        self._vectors: tuple[Floats, NDArray[np.int32], NDArray[np.int64]] | None = None
+        self._vectors: _Vectors | None = None
+        self._owners: tuple[list[int], list[str]] | None = None
         self._lock = threading.Lock()
 
     def top_lexical(
@@ -73,6 +84,28 @@ class Warm:
         cosines = self._cosines(vector)
         return {chunk: float(cosines[chunk]) for chunk in chunks if cosines[chunk] > -2}
 
+    def passages(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, int]:
+        """As `semantic.passages`."""
+        held = self._matrix()
+        query = np.asarray(vector, np.float32)
+        found = {}
+        for chunk in chunks:
+            place = int(np.searchsorted(held.owners, chunk))
+            if place < len(held.owners) and held.owners[place] == chunk:
+                first = held.starts[place]
+                last = held.starts[place + 1] if place + 1 < len(held.starts) else len(held.matrix)
+                found[chunk] = int(held.offsets[first + int(np.argmax(held.matrix[first:last] @ query))])
+        return found
+
+    def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
+        """chunk -> (document, path)."""
+        with self._lock:
+            if self._owners is None:
+                rows = self._database.rows("SELECT document_id, path FROM chunks ORDER BY chunk_id")
+                self._owners = ([0, *(d for d, _ in rows)], ["", *(p for _, p in rows)])
+        documents, paths = self._owners
+        return {chunk: (documents[chunk], paths[chunk]) for chunk in chunks}
+
     def _added(self, weights: Mapping[str, float]) -> Floats:
         total = np.zeros(self._size, np.float32)
         for term, weight in weights.items():
@@ -81,10 +114,10 @@ class Warm:
         return total
 
     def _cosines(self, vector: Sequence[float]) -> Floats:
-        matrix, owners, starts = self._matrix()
+        held = self._matrix()
         cosines = np.full(self._size, -3.0, np.float32)
-        if len(starts):
-            cosines[owners] = np.maximum.reduceat(matrix @ np.asarray(vector, np.float32), starts)
+        if len(held.starts):
+            cosines[held.owners] = np.maximum.reduceat(held.matrix @ np.asarray(vector, np.float32), held.starts)
         return cosines
 
     def _best(self, scores: Floats, above: float, where: str, parameters: Sequence[object], limit: int) -> Scores:
@@ -137,29 +170,25 @@ class Warm:
                 self._masks.popitem(last=False)
         return mask
 
-    def _matrix(self) -> tuple[Floats, NDArray[np.int32], NDArray[np.int64]]:
-        """[windows, dimension] by chunk; the chunks that have windows; where each one's begin."""
+    def _matrix(self) -> _Vectors:
         with self._lock:
             if self._vectors is None:
-                self._vectors = self._read_matrix()
+                self._vectors = self._read_vectors()
             return self._vectors
 
-    def _read_matrix(self) -> tuple[Floats, NDArray[np.int32], NDArray[np.int64]]:
+    def _read_vectors(self) -> _Vectors:
         dimension, windows = int(self._database.meta["vector_dimension"]), int(self._database.meta["windows"])
         matrix = np.empty((windows, dimension), np.float32)
-        owners = np.empty(windows, np.int32)
+        owners, offsets = np.empty(windows, np.int32), np.empty(windows, np.int32)
         for start in range(0, windows, _BLOCK):
-            block: dict[str, Any] = self._database.columns(
-                f"SELECT unnest(vector) AS x FROM (SELECT vector FROM windows WHERE rowid >= {start} "
-                f"AND rowid < {start + _BLOCK} ORDER BY rowid)"
-            )
-            matrix[start : start + _BLOCK] = block["x"].reshape(-1, dimension)
-            rows = self._database.columns(
-                f"SELECT chunk_id FROM windows WHERE rowid >= {start} AND rowid < {start + _BLOCK} ORDER BY rowid"
-            )
+            block = f"FROM windows WHERE rowid >= {start} AND rowid < {start + _BLOCK} ORDER BY rowid"
+            values: dict[str, Any] = self._database.columns(f"SELECT unnest(vector) AS x FROM (SELECT vector {block})")
+            matrix[start : start + _BLOCK] = values["x"].reshape(-1, dimension)
+            rows = self._database.columns(f"SELECT chunk_id, char_start {block}")
             owners[start : start + _BLOCK] = rows["chunk_id"]
+            offsets[start : start + _BLOCK] = rows["char_start"]
         starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])) if windows else np.empty(0, int)
-        return matrix, owners[starts], starts.astype(np.int64)
+        return _Vectors(matrix, owners[starts], starts.astype(np.int64), offsets)
 
 
 _BLOCK = 8_192

@@ -70,6 +70,7 @@ def build_database(
             if table not in (WINDOWS, POSTINGS, NAMES, META):
                 _insert(connection, table, numbered.frame(table))
         _insert(connection, NAMES, numbered.names())
+        connection.execute("CREATE INDEX names_by_name ON names (name)")
         found = occurrences(tables["terms"].sort("document", "chunk"))
         fill_fts_index(connection, found)
         connection.execute(create_table_sql(POSTINGS))
