@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.assets import index_overview, search_database
 from assets.resources import WorkspaceResource
-from pipeline import checks, parity
+from pipeline import checks, golden, parity
 from pipeline.workspace import Workspace
 from syntropy.artifacts import DATABASE, INDEX_MD
 
@@ -38,6 +38,13 @@ def full_text_parity(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     return _result(opened, DATABASE, lambda path: parity.full_text_parity(path, opened.config.ranking))
 
 
+@dg.asset_check(asset=search_database, blocking=True, description=golden.golden_queries.__doc__)
+def golden_queries(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """See `pipeline.golden.golden_queries`."""
+    outputs = workspace.outputs()
+    return _result(outputs.workspace, DATABASE, lambda path: golden.golden_queries(path, outputs))
+
+
 @dg.asset_check(asset=index_overview, blocking=True, description=checks.overview_budget.__doc__)
 def overview_budget(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """See `pipeline.checks.overview_budget`."""
@@ -48,5 +55,6 @@ def overview_budget(workspace: WorkspaceResource) -> dg.AssetCheckResult:
 ALL_CHECKS = [
     *(_database_check(name, check) for name, check in checks.DATABASE_CHECKS.items()),
     full_text_parity,
+    golden_queries,
     overview_budget,
 ]

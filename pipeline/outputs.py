@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.embed.engines import Engine, make_engine
+from pipeline.embed.engines import Engine, EngineEncoder, make_engine
 from pipeline.embed.graph import build_graph
 from pipeline.embed.model import Model
 from pipeline.embed.weights import verified
@@ -28,9 +28,10 @@ from pipeline.store.publish import finish_publication, publish
 from pipeline.workspace import Record, Workspace
 from syntropy import __version__
 from syntropy.artifacts import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, locate, read_manifest
-from syntropy.encoder import FACTS, GRAPH, TOKENIZER
+from syntropy.encoder import FACTS, GRAPH, TOKENIZER, QueryEncoder
 from syntropy.errors import BuildError
 from syntropy.files import write_atomically, write_text
+from syntropy.providers import PROVIDERS
 from syntropy.schema import SCHEMA_VERSION
 
 
@@ -108,14 +109,15 @@ class Outputs:
             if not embed.enabled:
                 return {}
             model = self.steps.model
-            engine = "onnx" if model.is_bundled else "sentence-transformers"
+            remote = embed.engine if embed.engine in PROVIDERS else ""
+            engine = remote or ("onnx" if model.is_bundled else "sentence-transformers")
             facts = {
                 "engine": engine,
                 "fingerprint": model.fingerprint(),
                 "model": model.name,
                 "max_tokens": model.max_tokens,
             }
-            if model.is_bundled:
+            if model.is_bundled and not remote:
                 shutil.copyfile(self.graph(), self._target(f"{ENCODER}/{GRAPH}"))
                 shutil.copyfile(verified("tokenizer.json"), self._target(f"{ENCODER}/{TOKENIZER}"))
             else:
@@ -162,6 +164,14 @@ class Outputs:
             data = build_graph(verified("model.safetensors"))
             write_atomically(path, lambda temporary: temporary.write_bytes(data))
         return path
+
+    def query_encoder(self) -> QueryEncoder | EngineEncoder:
+        """What encodes queries as a reader of this build will."""
+        model = self.steps.model
+        if not model.is_bundled:
+            return EngineEncoder(self.engine(model))
+        files = {GRAPH: self.graph(), TOKENIZER: verified("tokenizer.json")}
+        return QueryEncoder({"max_tokens": model.max_tokens}, files.__getitem__)
 
     def engine(self, model: Model) -> Engine:
         """The configured engine, loaded."""

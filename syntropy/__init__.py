@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import SyntropyError as SyntropyError
+    from .federation import Federation as Federation
     from .knowledge import Knowledge as Knowledge
     from .knowledge import open_knowledge as open  # noqa: A004 (the API's verb)
 
 __version__ = "0.1.0"
-__all__ = ["Knowledge", "SyntropyError", "__version__", "open"]
+__all__ = ["Federation", "Knowledge", "SyntropyError", "__version__", "open"]
 
 _LAZY = {
     "open": ("knowledge", "open_knowledge"),
     "Knowledge": ("knowledge", "Knowledge"),
+    "Federation": ("federation", "Federation"),
     "SyntropyError": ("errors", "SyntropyError"),
 }
 

@@ -16,7 +16,7 @@ import sys
 import tomllib
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,7 +97,12 @@ class EmbedConfig:
     enabled: bool = _doc("without vectors only lexical search works", True)
     model: str = _doc("'bundled', a folder, or a sentence-transformers model name", "bundled")
     revision: str = _doc("revision of a model taken by name", "")
-    engine: Literal["auto", "onnx", "sentence-transformers"] = _doc("auto: onnx for the bundled model on a CPU", "auto")
+    engine: Literal["auto", "onnx", "sentence-transformers", "ollama", "openai"] = _doc(
+        "auto: onnx for the bundled model on a CPU; ollama, openai: an endpoint (any that speaks its API)", "auto"
+    )
+    base_url: str = _doc("address of the endpoint; empty: Ollama on this machine", "")
+    api_key_env: str = _doc("environment variable that holds the endpoint's key", "OPENAI_API_KEY")
+    timeout_seconds: float = _doc("how long an endpoint may take for one request", 60.0)
     device: str = _doc("cpu, cuda, mps; for sentence-transformers", "cpu")
     window_tokens: int = _doc("tokens of a chunk that one vector covers", 128)
     window_overlap: int = _doc("tokens that neighbouring windows share", 32)
@@ -442,6 +447,11 @@ def _check_ranges(config: Config) -> None:
         (config.link.similar_limit >= 0, "link.similar_limit must not be negative"),
         (len(config.schedule.cron.split()) == 5, f"schedule.cron = {config.schedule.cron!r} must have five fields"),
         (config.schedule.sensor_seconds >= 1, "schedule.sensor_seconds must be at least 1"),
+        (
+            embed.engine not in ("ollama", "openai") or embed.model != "bundled",
+            f'embed.engine = "{embed.engine}" needs the name of a model in embed.model',
+        ),
+        (embed.timeout_seconds > 0, "embed.timeout_seconds must be above 0"),
         (embed.threads >= 0, "embed.threads must not be negative"),
         (
             not config.paths.index_copy
@@ -458,31 +468,6 @@ def _check_ranges(config: Config) -> None:
     for holds, message in rules:
         if not holds:
             raise ConfigError(message, hint="change it in syntropy.toml, the environment or the flag")
-
-
-PROFILES: dict[str, dict[str, Any]] = {
-    "measured": {},
-    "nocaap": {
-        "fusion": "rrf",
-        "lexical_weight": 0.4,
-        "semantic_weight": 0.6,
-        "rrf_k": 60,
-        "path_boost": 0.15,
-        "index_boost": 0.25,
-    },
-}
-"""`measured`: the defaults, which won on the development sets; `nocaap`: its architecture, section 5 C."""
-
-_FUSION_KEYS = ("fusion", "lexical_weight", "semantic_weight", "rrf_k", "path_boost", "index_boost")
-
-
-def resolved_profile(search: SearchConfig) -> SearchConfig:
-    """The settings with the fusion keys of the profile they name, if any."""
-    if not search.profile:
-        return search
-    defaults = SearchConfig()
-    values = {key: getattr(defaults, key) for key in _FUSION_KEYS} | PROFILES[search.profile]
-    return replace(search, profile="", **values)
 
 
 def describe(section: type) -> list[tuple[str, Any, str]]:

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .artifacts import ENCODER, locate
+from .config import EmbedConfig
 from .errors import EncoderError, MissingDependencyError
+from .providers import PROVIDERS, Endpoint, RemoteEncoder
 
 if TYPE_CHECKING:
     from .index import Database
@@ -102,8 +104,11 @@ class SentenceTransformersEncoder:
         return [float(x) for x in self._model.encode(query, normalize_embeddings=True)]
 
 
-def load_encoder(database: Database) -> QueryEncoder | SentenceTransformersEncoder:
-    """The encoder beside the database. Raises EncoderError where there is none or it does not match."""
+def load_encoder(database: Database, embed: EmbedConfig) -> _Encoder:
+    """The encoder beside the database; `embed` is the reader's own, for the address of an endpoint.
+
+    Raises EncoderError where there is none or it does not match.
+    """
     wanted = database.meta.get("model_fingerprint", "")
     if not wanted:
         raise EncoderError(
@@ -132,6 +137,8 @@ def load_encoder(database: Database) -> QueryEncoder | SentenceTransformersEncod
             f"vectors ({database.meta.get('model')}, {wanted[:12]})",
             hint="use the encoder/ folder published with this database, or build again",
         )
+    if facts["engine"] in PROVIDERS:
+        return RemoteEncoder(Endpoint(embed, facts["engine"], facts["source"]))
     if facts["engine"] == "sentence-transformers":
         return SentenceTransformersEncoder(facts["source"], facts.get("revision", ""))
     for name in (GRAPH, TOKENIZER):

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import documents
 from .artifacts import DATABASE
-from .config import Config, load_config, require_project, resolved_profile
+from .config import Config, load_config, require_project
 from .documents import Document, Excerpt
 from .errors import EncoderError, MissingDependencyError, UsageError
 from .filters import SOURCES, Filters
 from .index import Database, open_database
 from .passages import Hit
+from .profiles import resolved_profile
 from .search import Encoder, Request, Results, run
 from .staleness import Staleness, check_staleness
 
@@ -298,7 +299,7 @@ class Knowledge:
             if self._encoder is None:
                 from .encoder import CachedEncoder, load_encoder  # ONNX Runtime takes 0.2 s, and only vectors need it
 
-                self._encoder = CachedEncoder(load_encoder(self._database))
+                self._encoder = CachedEncoder(load_encoder(self._database, self._config.embed))
             return self._encoder
 
     def _in_memory(self) -> Warm | None:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from . import lexical, semantic
 from .analysis import index_terms, name_of
-from .config import SearchConfig, resolved_profile
-from .errors import EncoderError, MissingDependencyError, UsageError
+from .config import SearchConfig
+from .errors import ConfigError, EncoderError, MissingDependencyError, UsageError
 from .filters import NO_FILTERS, SOURCES, Filters
 from .fusion import FULL_SCORE, Candidate, boost, fuse
 from .ids import well_formed
 from .lexical import Scores
 from .passages import Hit, hydrate
+from .profiles import resolved_profile
 from .terms import QueryTerms, analyse, phrase_sql
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def run(
     if mode in ("semantic", "hybrid"):
         try:
             vector = encoder().encode(query)
-        except (EncoderError, MissingDependencyError) as error:
+        except (EncoderError, MissingDependencyError, ConfigError) as error:
             if mode == "semantic":
                 raise
             mode, warning = "fast", f"answered lexically: {error.message}"
@@ -295,7 +296,7 @@ def _as_written(corrections: Mapping[str, str], hits: Sequence[Hit]) -> dict[str
 
 def _suggestions(database: Database, terms: QueryTerms) -> tuple[str, ...]:
     """Titles that hold a word beginning like one of the query's; for an answer without hits."""
-    stems = [term[: max(3, len(term) - 2)] for term in terms.terms if len(term) >= 3]
+    stems = [term[: max(3, len(term) * 2 // 3)] for term in terms.terms if len(term) >= 3]
     if not stems:
         return ()
     condition = " OR ".join("contains(' ' || name, ' ' || ?)" for _ in stems)

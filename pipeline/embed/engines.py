@@ -21,8 +21,12 @@ from pipeline.embed.model import Model
 from pipeline.tokens import load_tokenizer
 from syntropy.config import EmbedConfig
 from syntropy.errors import EncoderError, MissingDependencyError
+from syntropy.providers import PROVIDERS, Endpoint
 
 Vectors = NDArray[np.float32]
+
+REQUEST_TEXTS = 64
+"""Texts in one request to an endpoint."""
 
 
 class Engine(Protocol):
@@ -46,6 +50,8 @@ def make_engine(embed: EmbedConfig, model: Model, graph: Callable[[], Path]) -> 
                 f"the onnx engine knows the bundled model only, not {model.name}", hint='set embed.engine = "auto"'
             )
         return OnnxEngine(graph(), model, embed.threads or os.cpu_count() or 1)
+    if engine in PROVIDERS:
+        return RemoteEngine(Endpoint(embed, engine, model.name), engine)
     return SentenceTransformersEngine(model, embed.device)
 
 
@@ -110,6 +116,33 @@ class SentenceTransformersEngine:
             list(texts), normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
         )
         return np.asarray(vectors, np.float32)
+
+
+class RemoteEngine:
+    """A model behind an endpoint, some texts a request."""
+
+    def __init__(self, endpoint: Endpoint, name: str) -> None:
+        self.name = name
+        self._endpoint = endpoint
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        rows = [
+            vector
+            for start in range(0, len(texts), REQUEST_TEXTS)
+            for vector in self._endpoint.embed(texts[start : start + REQUEST_TEXTS])
+        ]
+        return np.asarray(rows, np.float32).reshape(len(rows), -1)
+
+
+class EngineEncoder:
+    """An engine that encodes one query at a time, as a reader's encoder does."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def encode(self, query: str) -> list[float]:
+        """The unit vector of a query."""
+        return [float(x) for x in self._engine.encode([query])[0]]
 
 
 def encode_in_parts(engine: Engine, texts: Sequence[str], part: int) -> Iterator[tuple[list[int], Vectors]]:

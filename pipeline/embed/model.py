@@ -12,11 +12,15 @@ from pipeline.embed import weights
 from syntropy.artifacts import file_sha256
 from syntropy.config import EmbedConfig
 from syntropy.errors import ConfigError, EncoderError
+from syntropy.providers import PROVIDERS
 
 ENCODER_VERSION = 1
 """Raised when the way from text to vector changes (prefix form, pooling): it empties the cache."""
 
 BUNDLED = "bundled"
+
+REMOTE_MAX_TOKENS = 512
+"""What a model behind an endpoint is taken to read; its windows are counted by the bundled tokenizer."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,12 @@ def resolve_model(embed: EmbedConfig) -> Model:
 
     Raises MissingDependencyError, EncoderError (hash) or ConfigError with what to change.
     """
-    if embed.model == BUNDLED:
+    if embed.engine in PROVIDERS:
+        weights.verified("tokenizer.json")
+        identity = hashlib.sha256(f"{embed.engine}\n{embed.model}".encode()).hexdigest()
+        tokenizer = weights.model_folder() / "tokenizer.json"
+        model = Model(embed.model, weights.model_folder(), tokenizer, identity, 0, REMOTE_MAX_TOKENS)
+    elif embed.model == BUNDLED:
         weights.verified("tokenizer.json")
         model = Model(
             weights.MODEL_NAME,
