@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import build, cli, embedding, quality, scale
+from benchmarks import build, cli, embedding, quality, scale, speed
 
 ALL = {
     "cli": cli.main,
@@ -10,11 +10,12 @@ ALL = {
     "build": build.main,
     "scale": scale.main,
     "quality": quality.main,
+    "speed": speed.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),
     "build-aws-docs-small": lambda: build.main("aws-docs-small"),
     "build-aws-docs-small-lexical": lambda: build.main("aws-docs-small-lexical"),
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("cli", "embedding", "quality", "build", "scale"):
+    for name in sys.argv[1:] or ("cli", "embedding", "quality", "speed", "build", "scale"):
         ALL[name]()

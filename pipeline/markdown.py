@@ -15,6 +15,9 @@ import pyromark
 MAX_HEADING = 300
 """Characters of a heading that count; longer ones are accidents."""
 
+_HTML_EVENTS = frozenset({"InlineHtml", "Html"})
+"""Anchors such as `<a name="…">` are no words of a heading."""
+
 _PARSER = pyromark.Markdown(options=pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES)
 
 
@@ -109,7 +112,7 @@ class _Blocks:
                     line = self._span(span)[0]
                     self.headings.append(Heading(heading_level, " ".join("".join(words).split())[:MAX_HEADING], line))
                     heading_level = 0
-            elif heading_level:
+            elif heading_level and not _HTML_EVENTS & event.keys():
                 words.append(str(next(iter(event.values()))))
 
     def _unit(self, span: Any, *, fenced: bool = False) -> None:

@@ -42,3 +42,8 @@ def test_line_starts_are_those_of_line_feeds(text):
     lines = [text[a:b] for a, b in zip(starts, starts[1:], strict=False)]
     assert "".join(lines) == text
     assert all("\n" not in line[:-1] for line in lines)
+
+
+def test_anchors_in_headings_are_no_words_of_theirs():
+    found = outline('# How `it` *works* & why<a name="how-it-works"></a>\n\nText.\n').headings
+    assert [h.text for h in found] == ["How it works & why"]

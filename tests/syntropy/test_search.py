@@ -98,6 +98,8 @@ def test_synonyms_are_found_both_ways_and_never_outrank_the_word_itself(small):
 def test_phrases_stand_together(small):
     assert [h.citation.line_start for h in small.search('"circuit breaker"', mode="fast").hits] == [1]
     assert paths(small.search('"breaker circuit"')) == []
+    quoted = 'what does the page say about the "breaker circuit" of the people in the house'
+    assert paths(small.search(quoted)), "a long question that quotes is no request for the phrase alone"
 
 
 def test_a_misspelt_word_is_searched_as_the_nearest_one_and_said(small):
