@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import build, cli, embedding, quality, scale, speed
+from benchmarks import build, chunking, cli, embedding, quality, scale, speed
 
 ALL = {
     "cli": cli.main,
@@ -11,11 +11,12 @@ ALL = {
     "scale": scale.main,
     "quality": quality.main,
     "speed": speed.main,
+    "chunking": chunking.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),
     "build-aws-docs-small": lambda: build.main("aws-docs-small"),
     "build-aws-docs-small-lexical": lambda: build.main("aws-docs-small-lexical"),
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("cli", "embedding", "quality", "speed", "build", "scale"):
+    for name in sys.argv[1:] or ("cli", "embedding", "quality", "chunking", "speed", "build", "scale"):
         ALL[name]()
