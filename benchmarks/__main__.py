@@ -10,6 +10,7 @@ ALL = {
     "build": build.main,
     "scale": scale.main,
     "quality": quality.main,
+    "quality-small": quality.small,
     "speed": speed.main,
     "chunking": chunking.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),

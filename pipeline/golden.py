@@ -34,6 +34,8 @@ def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
     finally:
         knowledge.close()
     figures: dict[str, object] = {"queries": len(golden), "mode": mode, **found.scores[mode][""]}
+    if found.absent:
+        figures["expected, but in no document"] = ", ".join(found.absent)
     baseline = outputs.workspace.root / config.eval.baseline
     if not baseline.is_file():
         return CheckResult(True, {**figures, "baseline": "none stored (syntropy eval --save)"})

@@ -16,7 +16,7 @@ MAX_HEADING = 300
 """Characters of a heading that count; longer ones are accidents."""
 
 _HTML_EVENTS = frozenset({"InlineHtml", "Html"})
-"""Anchors such as `<a name="…">` are no words of a heading."""
+"""Anchors such as `<a name="…">` are no words of a heading, unless it has no others (`# <Template>`)."""
 
 _PARSER = pyromark.Markdown(options=pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES)
 
@@ -85,6 +85,7 @@ class _Blocks:
     def _read(self, body: str) -> None:
         depth, heading_level, in_list = 0, 0, False
         words: list[str] = []
+        tags: list[str] = []
         for event, span in _PARSER.events_with_range(body):
             if isinstance(event, str):
                 if heading_level and event in ("SoftBreak", "HardBreak"):
@@ -98,7 +99,7 @@ class _Blocks:
                 if kind == "CodeBlock":
                     self.code.update(range(*self._span(span)))
                 if depth == 0 and kind == "Heading":
-                    heading_level, words = int(started["Heading"]["level"][1]), []
+                    heading_level, words, tags = int(started["Heading"]["level"][1]), [], []
                 if depth == 0:
                     in_list = kind == "List"
                     if not in_list:
@@ -110,10 +111,11 @@ class _Blocks:
                 depth -= 1
                 if depth == 0 and heading_level:
                     line = self._span(span)[0]
-                    self.headings.append(Heading(heading_level, " ".join("".join(words).split())[:MAX_HEADING], line))
+                    text = " ".join("".join(words).split()) or " ".join("".join(tags).split())
+                    self.headings.append(Heading(heading_level, text[:MAX_HEADING], line))
                     heading_level = 0
-            elif heading_level and not _HTML_EVENTS & event.keys():
-                words.append(str(next(iter(event.values()))))
+            elif heading_level:
+                (words, tags)[bool(_HTML_EVENTS & event.keys())].append(str(next(iter(event.values()))))
 
     def _unit(self, span: Any, *, fenced: bool = False) -> None:
         start, end = self._span(span)

@@ -61,9 +61,11 @@ class Evaluation:
     facts: dict[str, str]
     """What the figures depend on: two evaluations are alike only if these are."""
     misses: list[Miss]
+    absent: list[str]
+    """Paths that are expected and are in no document: their queries count as missed."""
 
     def as_dict(self) -> dict[str, Any]:
-        return {"scores": self.scores, "queries": self.queries, "facts": self.facts}
+        return {"scores": self.scores, "queries": self.queries, "facts": self.facts, "absent": self.absent}
 
 
 def read_golden(path: Path) -> list[Golden]:
@@ -89,14 +91,9 @@ def read_golden(path: Path) -> list[Golden]:
 
 
 def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str]) -> Evaluation:
-    """Ask every query in every mode, and the grep baseline. Raises EncoderError where a mode has no encoder."""
+    """Ask every query in every mode, and the grep baseline. Raises UsageError where a mode cannot be measured."""
     known = {path for (path,) in knowledge.paths()}
-    for item in golden:
-        if lost := sorted(set(item.relevant) - known):
-            raise UsageError(
-                f"{lost[0]} is expected by {item.query!r} and is not in the database",
-                hint="mend the path, or build again",
-            )
+    absent = sorted({path for item in golden for path in item.relevant} - known)
     runs: dict[str, list[dict[str, float]]] = {}
     misses: list[Miss] = []
     for mode in modes:
@@ -123,7 +120,7 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
         for mode, results in runs.items()
     }
     counts = {intent: sum(intent in ("", item.intent) for item in golden) for intent in intents}
-    return Evaluation(scores, counts, _facts(knowledge, golden), misses)
+    return Evaluation(scores, counts, _facts(knowledge, golden), misses, absent)
 
 
 def metrics(ranked: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:

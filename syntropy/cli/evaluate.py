@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from syntropy.cli.output import print_json, printable
+from syntropy.cli.output import print_json, printable, warn
 from syntropy.cli.read import opened
 from syntropy.config import load_config, require_project
 from syntropy.errors import UsageError
@@ -23,6 +23,8 @@ def run(given: argparse.Namespace) -> int:
     with opened(given) as knowledge:
         modes = given.modes or (_MODES if knowledge.meta["model_fingerprint"] else _MODES[:1])
         found = evaluate(knowledge, golden, modes)
+    if found.absent:
+        warn(f"expected, but in no document: {', '.join(found.absent)}")
     changes: dict[str, dict[str, float]] = {}
     if given.save:
         write_text(baseline, json.dumps(found.as_dict(), indent=2, sort_keys=True) + "\n")

@@ -15,7 +15,7 @@ ASSETS = {
     "query_script", "query_encoder", "publication",
 }  # fmt: skip
 CHECKS = {
-    "unique_ids", "referential_integrity", "spans_re_read", "vector_norms", "search_smoke", "full_text_parity", "overview_budget",
+    "unique_ids", "referential_integrity", "spans_re_read", "vector_norms", "search_smoke", "full_text_parity", "golden_queries", "overview_budget",
 }  # fmt: skip
 
 

@@ -114,3 +114,12 @@ def test_several_databases_are_asked_at_once(project):
     assert found.hits[0].as_dict()["database"] == "one"
     with pytest.raises(UsageError):
         Federation({})
+
+
+def test_an_expected_document_that_is_gone_is_named_and_counts_as_missed(project):
+    root = project(DOCS, CONFIG.replace('"golden.jsonl"', '""'))
+    build(root)
+    (root / "q.jsonl").write_text('{"query": "apples", "relevant": ["docs/gone.md"]}\n')
+    found = run("eval", str(root / "q.jsonl"), "--project", str(root), "--json")
+    assert "docs/gone.md" in found.stderr
+    assert json.loads(found.stdout)["scores"]["fast"][""]["ndcg@10"] == 0
