@@ -200,6 +200,12 @@ def _run_dagster(
     }
 
 
+_CHECK_HINTS = {
+    "golden_queries": "mend what fell (`syntropy eval --misses`), raise eval.tolerance, or delete the baseline and "
+    "store a new one with `syntropy eval --save`",
+}
+
+
 def _failure(result: Any) -> SyntropyError:
     """The first thing that went wrong, in our own words where they are ours."""
     for event in result.all_events:
@@ -209,7 +215,9 @@ def _failure(result: Any) -> SyntropyError:
                 figures = ", ".join(f"{name}: {value.value}" for name, value in sorted(found.metadata.items()))
                 return BuildError(
                     f"check {found.check_name} failed ({figures}); nothing was published",
-                    hint="the former artifacts are untouched; please report this with the input",
+                    hint=_CHECK_HINTS.get(
+                        found.check_name, "the former artifacts are untouched; please report this with the input"
+                    ),
                 )
     for event in result.all_events:
         if event.event_type_value == "STEP_FAILURE":
