@@ -131,15 +131,15 @@ class StoreConfig:
 class RankingConfig:
     """BM25F weights; they go into the postings when the database is built."""
 
-    k1: float = _doc("BM25 term saturation", 1.6)
-    b: float = _doc("BM25 length normalisation, in each field", 0.8)
+    k1: float = _doc("BM25 term saturation", 2.0)
+    b: float = _doc("BM25 length normalisation, in each field", 0.75)
     title: float = _doc("BM25F weight of the title", 1.0)
     aliases: float = _doc("BM25F weight of aliases", 1.0)
     headings: float = _doc("BM25F weight of the heading path", 0.5)
     keywords: float = _doc("BM25F weight of keywords", 1.0)
     tags: float = _doc("BM25F weight of tags", 1.0)
     path: float = _doc("BM25F weight of the path", 0.75)
-    summary: float = _doc("BM25F weight of the document's summary", 0.25)
+    summary: float = _doc("BM25F weight of the document's summary", 0.1)
     body: float = _doc("BM25F weight of the text", 1.0)
     identifiers: float = _doc("BM25F weight of identifiers' parts and joined forms", 0.5)
 
