@@ -72,6 +72,11 @@ def stems(text: str) -> list[str]:
     return found
 
 
+def is_unspaced(text: str) -> bool:
+    """Is all of it of a script that writes no spaces between words?"""
+    return _UNSPACED.fullmatch(text) is not None
+
+
 def _pairs(run: str, word: str) -> list[str]:
     """Bigrams of a run of CJK characters (Lucene's CJKBigramFilter); those that are the word itself left out."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]

@@ -357,6 +357,9 @@ def _checked(layer: Overrides, where: str) -> dict[str, dict[str, Any]]:
             result[SYNONYMS] = {
                 key: _typed(tuple[str, ...], value, f"{where}: synonyms.{key}") for key, value in values.items()
             }
+            for word in (w for group in result[SYNONYMS].items() for w in (group[0], *group[1])):
+                if len(word.split()) != 1:
+                    raise ConfigError(f"{where}: synonyms: {word!r} is no single word", hint="give single words")
             continue
         if section not in sections:
             raise _unknown("section", section, sections, where)

@@ -153,22 +153,27 @@ def compare(now: Evaluation, baseline: Mapping[str, Any]) -> dict[str, dict[str,
             f"the baseline was measured with another {' and '.join(unlike)}: the figures cannot be compared",
             hint="store a new baseline with --save",
         )
-    return {
-        mode: {metric: round(value - scores[mode][""][metric], 4) for metric, value in found[""].items()}
-        for mode, found in now.scores.items()
-        if mode in scores
-    }
+    try:
+        return {
+            mode: {metric: round(value - scores[mode][""][metric], 4) for metric, value in found[""].items()}
+            for mode, found in now.scores.items()
+            if mode in scores
+        }
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"the baseline lacks {error}", hint="store a new one with --save") from error
 
 
 def _golden(data: Any) -> Golden:
     relevant = data["relevant"]
-    grades = {str(p): int(g) for p, g in relevant.items()} if isinstance(relevant, dict) else dict.fromkeys(relevant, 1)
+    if not isinstance(relevant, list | dict) or not all(isinstance(path, str) for path in relevant):
+        raise ValueError("`relevant` is no list of paths and no path to grade")
+    grades = {p: int(g) for p, g in relevant.items()} if isinstance(relevant, dict) else dict.fromkeys(relevant, 1)
     grades = {path: grade for path, grade in grades.items() if grade > 0}
     if not isinstance(data["query"], str) or not data["query"].strip():
         raise ValueError("the query is empty")
     if not grades:
         raise ValueError("nothing is relevant")
-    return Golden(data["query"], grades, str(data.get("intent", "")))
+    return Golden(data["query"], grades, str(data.get("intent") or ""))
 
 
 def _grep(texts: Sequence[tuple[str, str]], query: str) -> list[str]:

@@ -21,7 +21,7 @@ SOURCES = {
 DATE_KEYS = ("updated", "last_updated", "lastUpdated", "modified", "date", "created")
 """Frontmatter keys that date a document; the first one present counts."""
 
-_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ class Filters:
 
         Raises UsageError for names that do not exist and dates that are none.
         """
+        for name in ("sources", "kinds", "packages", "any_tags", "all_tags"):
+            if isinstance(getattr(self, name), str):
+                raise UsageError(f"{name} is a text, not a list", hint=f"give [{getattr(self, name)!r}]")
         _known("source", self.sources, SOURCES)
         _known("kind", self.kinds, KINDS)
         _known("scope", [self.scope] if self.scope else [], SCOPES)
@@ -75,7 +78,9 @@ class Filters:
             add("d.path GLOB ?", self.path)
         for key, value in self.where:
             _add_where(add, key, value)
-        dated = "coalesce(" + ", ".join(f"json_extract_string(d.frontmatter, '$.{key}')" for key in DATE_KEYS) + ")"
+        dates = "'^[0-9]{4}(-[0-9]{2}){0,2}'"
+        texts = [f"regexp_extract(json_extract_string(d.frontmatter, '$.{key}'), {dates})" for key in DATE_KEYS]
+        dated = "coalesce(" + ", ".join(f"nullif({text}, '')" for text in texts) + ")"  # other forms are no dates
         if self.since:
             add(f"{dated} >= ?", _date("since", self.since))
         if self.until:
@@ -91,15 +96,15 @@ def _add_where(add: Callable[..., None], key: str, value: str) -> None:
     """A frontmatter key has the value, or a list that holds it; `status` also as it was normalised."""
     if not key or '"' in key or "\\" in key:
         raise UsageError(f"--where {key!r}: no such key can exist", hint="give KEY=VALUE, e.g. status=executed")
-    pointer = f'$."{key}"'
+    pointer, items, value = f'$."{key}"', f'$."{key}"[*]', str(value)
     equal = (
         "(lower(json_extract_string(d.frontmatter, ?)) = lower(?) OR "
-        "json_contains(lower(json_extract(d.frontmatter, ?)::VARCHAR)::JSON, to_json(lower(?))))"
+        "list_contains(list_transform(json_extract_string(d.frontmatter, ?), x -> lower(x)), lower(?)))"
     )
     if key == "status":
-        add(f"({equal} OR d.status = lower(?))", pointer, value, pointer, value, value)
+        add(f"({equal} OR d.status = lower(?))", pointer, value, items, value, value)
     else:
-        add(equal, pointer, value, pointer, value)
+        add(equal, pointer, value, items, value)
 
 
 def _date(name: str, text: str) -> str:

@@ -94,6 +94,8 @@ class Database:
     def _read(self, sql: str, parameters: Sequence[object], fetch: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
         try:
             return fetch(self._cursor().execute(sql, list(parameters)))
+        except duckdb.ConnectionException as error:
+            raise DatabaseError(f"{self.path} is closed", hint="open it again") from error
         except (duckdb.IOException, duckdb.InternalException, duckdb.SerializationException) as error:
             raise DatabaseError(
                 f"{self.path} is damaged: {str(error).splitlines()[0]}",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from .config import SearchConfig
+from .errors import UsageError
 
 PROFILES: dict[str, dict[str, Any]] = {
     "measured": {},
@@ -27,6 +28,8 @@ def resolved_profile(search: SearchConfig) -> SearchConfig:
     """The settings with the fusion keys of the profile they name, if any."""
     if not search.profile:
         return search
+    if search.profile not in PROFILES:
+        raise UsageError(f"unknown profile {search.profile!r}", hint=f"choose from: {', '.join(PROFILES)}")
     defaults = SearchConfig()
     values = {key: getattr(defaults, key) for key in _FUSION_KEYS} | PROFILES[search.profile]
     return replace(search, profile="", **values)

@@ -311,11 +311,11 @@ POSTINGS = _table(
 
 NAMES = _table(
     "names",
-    "titles and aliases as they are compared with a query: folded words, one space between",
+    "titles, aliases and keys as they are compared with a query: folded words, one space between",
     "name document_id origin",
-    Column("name", "VARCHAR", "folded title or alias"),
+    Column("name", "VARCHAR", "folded title, alias or key"),
     Column("document_id", "INTEGER", "the document"),
-    Column("origin", "VARCHAR", "title or alias"),
+    Column("origin", "VARCHAR", "title, or alias (also for keys)"),
     database_only=True,
 )
 

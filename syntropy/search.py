@@ -106,13 +106,15 @@ def run(
         starts=ranking.passages([c.chunk for c in candidates]),
         neighbors=request.neighbors,
     )
+    if not hits and ranking.nothing_passes():
+        warning = "; ".join(filter(None, (warning, "no document passes the filters")))
     terms = ranking.terms
     return Results(
         query,
         mode,
         hits,
         terms.terms,
-        terms.unknown,
+        terms.unknown if mode != "semantic" else [],
         _as_written(terms.corrections, hits),
         tuple(terms.synonyms),
         () if hits else _suggestions(database, terms),
@@ -138,7 +140,7 @@ class _Ranking:
         self._mode = mode
         self.terms: QueryTerms = analyse(database, query, synonyms=settings.synonyms, correct=mode != "semantic")
         self.looked_up = {*self.terms.weights, *self.terms.terms}
-        self._where, self._parameters = filters.sql()
+        self._where, self._parameters = self._filters = filters.sql()
         if self.terms.phrases:
             phrases, patterns = phrase_sql(self.terms.phrases)
             self._where = phrases if self._where == "true" else f"{self._where} AND {phrases}"
@@ -191,7 +193,12 @@ class _Ranking:
         )
         found = fuse(shares, cosines, alone, lexical_ranks=ranks[0], semantic_ranks=ranks[1])
         for candidate in found:  # one ranking alone keeps its own scale
-            candidate.score = candidate.lexical.score if self._mode == "fast" else max(0.0, candidate.semantic.score)
+            if self._mode == "fast":
+                candidate.score = candidate.lexical.score
+                candidate.lexical = candidate.lexical._replace(contribution=candidate.score)
+            else:
+                candidate.score = max(0.0, candidate.semantic.score)
+                candidate.semantic = candidate.semantic._replace(contribution=candidate.score)
         return found, complete
 
     def _with_named(self, found: list[Candidate], owners: dict[int, tuple[int, str]]) -> list[Candidate]:
@@ -243,6 +250,13 @@ class _Ranking:
             return self._warm.semantic_scores(self._vector, chunks)
         return semantic.scores_of(self._database, self._vector, chunks)
 
+    def nothing_passes(self) -> bool:
+        """Are there filters that no document passes, whatever is asked?"""
+        where, parameters = self._filters
+        return where != "true" and not self._database.rows(
+            f"SELECT 1 FROM documents d WHERE {where} LIMIT 1", parameters
+        )
+
     def passages(self, chunks: list[int]) -> dict[int, int]:
         """Where the window of each chunk that is nearest to the query begins; empty without a vector."""
         if not self._vector:
@@ -273,6 +287,10 @@ def _check(query: str, settings: SearchConfig, neighbors: int) -> None:
         raise UsageError(f"unknown mode {settings.mode!r}", hint=f"choose one of: {', '.join(MODES)}")
     if not 1 <= settings.limit <= MAX_LIMIT:
         raise UsageError(f"limit {settings.limit} is out of range", hint=f"give 1 to {MAX_LIMIT}")
+    if settings.hits_per_document < 0:
+        raise UsageError(
+            f"{settings.hits_per_document} hits a document are out of range", hint="give 0 (no cap) or more"
+        )
     if not 0.0 <= settings.threshold <= 1.0:
         raise UsageError(f"threshold {settings.threshold} is out of range", hint="give 0 to 1")
     if not 0 <= neighbors <= 10:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .analysis import identifier_text, index_terms, words
+from .analysis import identifier_text, index_terms, is_unspaced, words
 
 if TYPE_CHECKING:
     from .index import Database
@@ -38,6 +38,7 @@ MAX_FACTS = 100_000
 """Terms whose frequencies are remembered."""
 
 _PHRASE = re.compile(r'"([^"]{2,})"')
+_PHRASE_FIELDS = ("title", "headings", "body")
 _WORD_BREAK = r"[^\p{L}\p{N}_]+"
 
 
@@ -60,7 +61,8 @@ class QueryTerms:
 
 def analyse(database: Database, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
     """Terms of a query with their weights. A word counts as often as it is written (as BM25 has it)."""
-    own = Counter(index_terms(query))
+    # Pairs of characters stand for a longer run, whose neighbours in the text are no spaces.
+    own = Counter(term for term in index_terms(query) if not (len(term) > 2 and is_unspaced(term)))
     for term in index_terms(identifier_text(query)):
         own.setdefault(term, 1)
     found = QueryTerms(terms=list(own), phrases=_phrases(query))
@@ -112,12 +114,17 @@ def idf(chunks: int, frequency: int) -> float:
 
 def phrase_sql(phrases: Sequence[str]) -> tuple[str, list[object]]:
     """(condition over `c`, parameters): each phrase's words stand next to each other in title, headings or text."""
-    patterns = [
-        rf"(^|{_WORD_BREAK})" + _WORD_BREAK.join(map(re.escape, words(phrase))) + rf"($|{_WORD_BREAK})"
-        for phrase in phrases
-    ]
-    text = "lower(strip_accents(concat_ws(chr(10), c.title, c.headings, c.body)))"
-    return " AND ".join(f"regexp_matches({text}, ?)" for _ in patterns) or "true", list(patterns)
+    patterns = [_pattern(words(phrase)) for phrase in phrases]
+    anywhere = " OR ".join(f"regexp_matches(lower(strip_accents(c.{name})), ?)" for name in _PHRASE_FIELDS)
+    condition = " AND ".join(f"({anywhere})" for _ in patterns) or "true"
+    return condition, [pattern for pattern in patterns for _ in _PHRASE_FIELDS]
+
+
+def _pattern(phrase: Sequence[str]) -> str:
+    """Words with something between them and around them; scripts without spaces have nothing around a word."""
+    before = "" if is_unspaced(phrase[0][0]) else rf"(^|{_WORD_BREAK})"
+    behind = "" if is_unspaced(phrase[-1][-1]) else rf"($|{_WORD_BREAK})"
+    return before + _WORD_BREAK.join(map(re.escape, phrase)) + behind
 
 
 def synonym_groups(more: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], ...]:

@@ -183,11 +183,11 @@ class _Numbers:
 
     def names(self) -> pl.DataFrame:
         """`names`: folded titles and aliases."""
-        documents = self._with_document(self._tables["documents"].select("document", "title", "aliases"))
+        documents = self._with_document(self._tables["documents"].select("document", "title", "key", "aliases"))
         rows = {
             (name, number, origin)
-            for number, title, aliases in documents.select("document_id", "title", "aliases").iter_rows()
-            for origin, text in (("title", title), *(("alias", alias) for alias in aliases))
+            for number, title, key, aliases in documents.select("document_id", "title", "key", "aliases").iter_rows()
+            for origin, text in (("title", title), *(("alias", alias) for alias in (key, *aliases)))
             if (name := name_of(text))
         }
         return pl.DataFrame(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.cli.read import opened
@@ -27,7 +28,11 @@ def run(given: argparse.Namespace) -> int:
         warn(f"expected, but in no document: {', '.join(found.absent)}")
     changes: dict[str, dict[str, float]] = {}
     if given.save:
-        write_text(baseline, json.dumps(found.as_dict(), indent=2, sort_keys=True) + "\n")
+        stored = found.as_dict()
+        former = _stored(baseline) if baseline.is_file() else {}
+        if former.get("facts") == found.facts and isinstance(former.get("scores"), dict):
+            stored["scores"] = {**former["scores"], **found.scores}  # modes that were not asked now stay
+        write_text(baseline, json.dumps(stored, indent=2, sort_keys=True) + "\n")
     elif baseline.is_file():
         changes = compare(found, _stored(baseline))
     elif given.baseline:
@@ -63,7 +68,7 @@ def _places(given: argparse.Namespace) -> tuple[Path, Path, float]:
     return queries, beside, settings.tolerance
 
 
-def _stored(path: Path) -> dict[str, object]:
+def _stored(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -79,7 +79,9 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         "--package", action="append", default=[], dest="packages", help="only this package; may be repeated"
     )
     search.add_argument("--tag", action="append", default=[], dest="tags", help="with this tag (or another one given)")
-    search.add_argument("--all-tags", nargs="+", default=[], metavar="TAG", help="with all of these tags")
+    search.add_argument(
+        "--all-tags", action="append", default=[], metavar="TAG", help="with this tag and all others given so"
+    )
     search.add_argument("--path", metavar="GLOB", default="", help="only paths that match, e.g. 'docs/*'")
     search.add_argument(
         "--where",

@@ -43,7 +43,15 @@ def test_metrics_by_hand():
 
 
 @pytest.mark.parametrize(
-    "line", ["{", '{"query": "x"}', '{"query": "", "relevant": ["a"]}', '{"query": "x", "relevant": []}']
+    "line",
+    [
+        "{",
+        '{"query": "x"}',
+        '{"query": "", "relevant": ["a"]}',
+        '{"query": "x", "relevant": []}',
+        '{"query": "x", "relevant": [1]}',
+        '{"query": "x", "relevant": "docs/a.md"}',
+    ],
 )
 def test_a_bad_line_is_named(tmp_path, line):
     path = tmp_path / "q.jsonl"

@@ -12,7 +12,7 @@ import syntropy
 from assets.run import build
 from syntropy.artifacts import DATABASE, locate
 from syntropy.config import Config, SearchConfig, load_config
-from syntropy.errors import ConfigError, EncoderError, UsageError
+from syntropy.errors import ConfigError, DatabaseError, EncoderError, UsageError
 from syntropy.fusion import Candidate, boost, fuse
 from syntropy.passages import snippet
 from syntropy.profiles import resolved_profile
@@ -271,3 +271,56 @@ def test_synonyms_of_the_configuration_are_checked(tmp_path):
     (tmp_path / "syntropy.toml").write_text('[synonyms]\nship = ["deploy", "release"]\n')
     assert load_config(tmp_path, env={}).synonyms == {"ship": ("deploy", "release")}
     assert Config().synonyms == {}
+
+
+def test_phrases_know_scripts_without_spaces_and_do_not_cross_fields(small):
+    assert paths(small.search('"追跡番号"', mode="fast")) == ["docs/chinese.md"]
+    assert small.search("追跡番号", mode="fast").unknown_terms == []
+    assert paths(small.search('"users list"', mode="fast")) == [], "title, headings and text are no phrase"
+
+
+def test_a_key_is_a_name(demo):
+    with syntropy.open(demo / "build") as knowledge:
+        assert paths(knowledge.search("PRP-29.3"))[0] == "PRPs/executed/PRP-29.3-webhook-retries.md"
+
+
+def test_explanations_of_one_ranking_are_its_scores(demo):
+    with syntropy.open(demo / "build") as knowledge:
+        hit = knowledge.search("webhook retries budget", mode="fast").hits[0]
+        assert hit.explanation["lexical"]["contribution"] == pytest.approx(hit.score, abs=1e-4)
+
+
+def test_filters_that_nothing_passes_are_said(small):
+    assert "no document passes" in small.search("users", packages=["nosuch"]).warning
+    assert "no document passes" not in small.search("zzzzqqqq", mode="fast").warning
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"profile": "x"}, {"tags": "hr"}, {"kinds": "doc"}, {"hits_per_document": -1}, {"since": "2026-13"}]
+)
+def test_more_wrong_options(small, wrong):
+    with pytest.raises(UsageError):
+        small.search("users", **wrong)
+
+
+def test_asking_a_closed_database_is_an_error_of_ours(demo):
+    knowledge = syntropy.open(demo / "build")
+    knowledge.close()
+    with pytest.raises(DatabaseError):
+        knowledge.search("users", mode="fast")
+
+
+def test_numbers_in_the_frontmatter_and_other_dates(project):
+    root = project(
+        {
+            "docs/a.md": "---\nports: [80, 443]\nowner: {name: Ann}\ndate: 15.01.2026\n---\n# Ports\n\nOpen ports.\n",
+            "docs/b.md": "---\nports: [22]\ndate: 2026-02-03T10:00\n---\n# Ports too\n\nOther ports.\n",
+        }
+    )
+    build(root)
+    with syntropy.open(root) as knowledge:
+        ask = lambda **filters: set(paths(knowledge.search("ports", mode="fast", **filters)))  # noqa: E731
+        assert ask(where={"ports": 80}) == {"docs/a.md"}
+        assert ask(where={"owner": "Ann"}) == set()
+        assert ask(since="2026") == {"docs/b.md"}
+        assert ask(until="2000") == set()
