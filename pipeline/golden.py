@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 from pipeline.checks import CheckResult
 from pipeline.outputs import Outputs
 from syntropy.errors import UsageError
-from syntropy.evaluation import compare, evaluate, read_golden
+from syntropy.evaluation import compare, evaluate, read_baseline, read_golden
 from syntropy.index import Database
 from syntropy.knowledge import Knowledge
-from syntropy.profiles import resolved_profile
 
 
 def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
@@ -26,9 +23,8 @@ def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
         return CheckResult(True, {"golden queries": "none configured (eval.queries)"})
     golden = read_golden(outputs.workspace.root / config.eval.queries)
     mode = config.search.mode if config.embed.enabled else "fast"
-    settings = replace(config, search=replace(resolved_profile(config.search), mode=mode))
     encoder = outputs.query_encoder() if config.embed.enabled and mode != "fast" else None
-    knowledge = Knowledge(Database(path), settings, None, encoder=encoder)
+    knowledge = Knowledge(Database(path), config, None, encoder=encoder)
     try:
         found = evaluate(knowledge, golden, [mode])
     finally:
@@ -40,7 +36,7 @@ def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
     if not baseline.is_file():
         return CheckResult(True, {**figures, "baseline": "none stored (syntropy eval --save)"})
     try:
-        change = compare(found, json.loads(baseline.read_text(encoding="utf-8")))[mode]["ndcg@10"]
-    except (ValueError, KeyError, UsageError) as error:
+        change = compare(found, read_baseline(baseline))[mode]["ndcg@10"]
+    except (KeyError, UsageError) as error:
         return CheckResult(True, {**figures, "baseline": f"not comparable: {error}"})
     return CheckResult(change >= -config.eval.tolerance, {**figures, "change of ndcg@10": change})

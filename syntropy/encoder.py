@@ -31,7 +31,9 @@ CACHED_QUERIES = 100
 """Queries whose vectors are kept (the seed's figure)."""
 
 
-class _Encoder(Protocol):
+class Encoder(Protocol):
+    """Turns a query into a unit vector."""
+
     def encode(self, query: str) -> list[float]: ...
 
 
@@ -67,7 +69,7 @@ class QueryEncoder:
 class CachedEncoder:
     """An encoder that remembers the vectors of the last queries. Thread-safe."""
 
-    def __init__(self, encoder: _Encoder) -> None:
+    def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._known: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = threading.Lock()
@@ -104,7 +106,7 @@ class SentenceTransformersEncoder:
         return [float(x) for x in self._model.encode(query, normalize_embeddings=True)]
 
 
-def load_encoder(database: Database, embed: EmbedConfig) -> _Encoder:
+def load_encoder(database: Database, embed: EmbedConfig) -> Encoder:
     """The encoder beside the database; `embed` is the reader's own, for the address of an endpoint.
 
     Raises EncoderError where there is none or it does not match.

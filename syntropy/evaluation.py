@@ -90,10 +90,19 @@ def read_golden(path: Path) -> list[Golden]:
     return found
 
 
+def read_baseline(path: Path) -> dict[str, Any]:
+    """A stored evaluation. Raises UsageError for a file that cannot be read or holds none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} is no stored evaluation: {error}", hint="store one with --save") from error
+    return found if isinstance(found, dict) else {}
+
+
 def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str]) -> Evaluation:
     """Ask every query in every mode, and the grep baseline. Raises UsageError where a mode cannot be measured."""
-    known = {path for (path,) in knowledge.paths()}
-    absent = sorted({path for item in golden for path in item.relevant} - known)
+    texts = knowledge.texts()
+    absent = sorted({path for item in golden for path in item.relevant} - {path for path, _ in texts})
     runs: dict[str, list[dict[str, float]]] = {}
     misses: list[Miss] = []
     for mode in modes:
@@ -109,7 +118,6 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
                 first = {hit.citation.path: dict(hit.explanation) for hit in found.hits[:1]}
                 expected = {h.citation.path: dict(h.explanation) for h in found.hits if h.citation.path in places}
                 misses.append(Miss(item.query, mode, places, paths[:5], first | expected))
-    texts = knowledge.texts()
     runs[GREP] = [metrics(_grep(texts, item.query), item.relevant) for item in golden]
     intents = ["", *sorted({item.intent for item in golden if item.intent})]
     scores = {

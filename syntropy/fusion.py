@@ -11,7 +11,7 @@ with the path and index boosts of the nocaap seed it is the profile `nocaap`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,6 +41,18 @@ class Candidate:
     semantic: Signal = NO_SIGNAL
     boosts: dict[str, float] = field(default_factory=dict)
     """Factors by name."""
+
+
+def only(signal: str, ranked: Sequence[tuple[int, float]]) -> list[Candidate]:
+    """Candidates of one ranking (`lexical` or `semantic`) alone, on its own scale, cut at 0."""
+    found = []
+    for place, (chunk, score) in enumerate(ranked, 1):
+        kept = max(0.0, score)
+        candidate = Candidate(chunk, kept)
+        setattr(candidate, signal, Signal(place, score, kept))
+        found.append(candidate)
+    found.sort(key=lambda c: (-c.score, c.chunk))
+    return found
 
 
 def fuse(

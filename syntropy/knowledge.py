@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import documents
 from .artifacts import DATABASE
+from .cold import Cold
 from .config import Config, load_config, require_project
 from .documents import Document, Excerpt
 from .errors import EncoderError, MissingDependencyError, UsageError
@@ -20,10 +21,11 @@ from .filters import SOURCES, Filters
 from .index import Database, open_database
 from .passages import Hit
 from .profiles import resolved_profile
-from .search import Encoder, Request, Results, run
+from .search import Request, Results, run
 from .staleness import Staleness, check_staleness
 
 if TYPE_CHECKING:
+    from .encoder import Encoder
     from .warm import Warm
 
 SEED_LIMIT = 20
@@ -158,17 +160,13 @@ class Knowledge:
         filters = Filters(sources, kinds, scope, packages, tags, all_tags, path, pairs, since, until)
         warning = self._stale_warning()
         request = Request(query, settings, filters, neighbors)
-        found = run(self._database, request, encoder=self._query_encoder, warm=self._in_memory)
+        found = run(self._database, request, encoder=self._query_encoder, tables=self._tables)
         return replace(found, warning="; ".join(filter(None, (found.warning, warning))))
 
     def search_many(self, queries: Sequence[str], **options: Any) -> list[Results]:
         """`search` for each query, in their order, with the same options; tables and encoder are loaded once."""
         self._asked += len(queries) > 1
         return [self.search(query, **options) for query in queries]
-
-    def paths(self) -> list[tuple[str]]:
-        """Paths of all documents."""
-        return self._database.rows("SELECT path FROM documents ORDER BY document_id")
 
     def texts(self) -> list[tuple[str, str]]:
         """(path, text in lower case) of all documents."""
@@ -301,6 +299,9 @@ class Knowledge:
 
                 self._encoder = CachedEncoder(load_encoder(self._database, self._config.embed))
             return self._encoder
+
+    def _tables(self) -> Cold:
+        return self._in_memory() or Cold(self._database)
 
     def _in_memory(self) -> Warm | None:
         """The tables in memory from the second query on; None for the first one, and without numpy."""

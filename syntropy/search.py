@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from . import lexical, semantic
+from . import lexical
 from .analysis import index_terms, name_of
 from .config import SearchConfig
 from .errors import ConfigError, EncoderError, MissingDependencyError, UsageError
 from .filters import NO_FILTERS, SOURCES, Filters
-from .fusion import FULL_SCORE, Candidate, boost, fuse
+from .fusion import FULL_SCORE, Candidate, boost, fuse, only
 from .ids import well_formed
-from .lexical import Scores
 from .passages import Hit, hydrate
 from .profiles import resolved_profile
 from .terms import QueryTerms, analyse, phrase_sql
 
 if TYPE_CHECKING:
+    from .cold import Cold
+    from .encoder import Encoder
     from .index import Database
-    from .warm import Warm
 
-__all__ = ["MODES", "SOURCES", "Encoder", "Filters", "Hit", "Request", "Results", "run"]
+__all__ = ["MODES", "SOURCES", "Filters", "Hit", "Request", "Results", "run"]
 
 MODES = ("auto", "fast", "semantic", "hybrid")
 
@@ -37,12 +37,6 @@ MAX_LIMIT = 1_000
 
 ALIAS_SCORE = 0.99
 """Score of a document that has the query as its alias; 1 is left to a title that equals it."""
-
-
-class Encoder(Protocol):
-    """Turns a query into a unit vector."""
-
-    def encode(self, query: str) -> list[float]: ...
 
 
 @dataclass(frozen=True)
@@ -75,12 +69,10 @@ class Results:
     warning: str = ""
 
 
-def run(
-    database: Database, request: Request, *, encoder: Callable[[], Encoder], warm: Callable[[], Warm | None]
-) -> Results:
+def run(database: Database, request: Request, *, encoder: Callable[[], Encoder], tables: Callable[[], Cold]) -> Results:
     """The best passages.
 
-    `warm` gives the tables in memory, or None where SQL shall answer. Raises UsageError for a blank query
+    `tables` answers from the file or from memory. Raises UsageError for a blank query
     or bad filters; EncoderError in `semantic` mode without an encoder (`hybrid` then says so and answers
     lexically).
     """
@@ -96,7 +88,7 @@ def run(
             if mode == "semantic":
                 raise
             mode, warning = "fast", f"answered lexically: {error.message}"
-    ranking = _Ranking(database, query, vector, mode, settings, request.filters, warm())
+    ranking = _Ranking(database, query, vector, mode, settings, request.filters, tables())
     candidates = ranking.best()
     hits = hydrate(
         database,
@@ -133,9 +125,9 @@ class _Ranking:
         mode: str,
         settings: SearchConfig,
         filters: Filters,
-        warm: Warm | None,
+        tables: Cold,
     ) -> None:
-        self._database, self._vector, self._settings, self._warm = database, vector, settings, warm
+        self._database, self._vector, self._settings, self._tables = database, vector, settings, tables
         self._query = query
         self._mode = mode
         self.terms: QueryTerms = analyse(database, query, synonyms=settings.synonyms, correct=mode != "semantic")
@@ -153,7 +145,7 @@ class _Ranking:
         depth = max(CANDIDATES, settings.limit * 2)
         while True:
             found, complete = self._fused(depth)
-            owners = self._owners([c.chunk for c in found])
+            owners = self._tables.owners([c.chunk for c in found])
             boost(found, {c: path for c, (_, path) in owners.items()}, self._keywords(), settings)
             found = self._with_named(found, owners)
             kept: list[Candidate] = []
@@ -171,34 +163,31 @@ class _Ranking:
 
     def _fused(self, depth: int) -> tuple[list[Candidate], bool]:
         """Candidates of both rankings, and whether there are no others."""
-        left = self._lexical(depth) if self._mode != "semantic" else []
-        right = self._semantic(depth) if self._vector else []
+        weights, where, parameters = self.terms.weights, self._where, self._parameters
+        left = (
+            self._tables.top_lexical(weights, where=where, parameters=parameters, limit=depth)
+            if self._mode != "semantic"
+            else []
+        )
+        right = (
+            self._tables.top_semantic(self._vector, where=where, parameters=parameters, limit=depth)
+            if self._vector
+            else []
+        )
+        complete = len(left) < depth and len(right) < depth
+        if self._mode == "semantic":
+            return only("semantic", right), complete
         best = self.terms.best or 1.0
+        if self._mode == "fast":
+            return only("lexical", [(chunk, min(FULL_SCORE, value / best)) for chunk, value in left]), complete
         raw, cosines = dict(left), dict(right)
-        if self._mode == "hybrid":
-            raw |= self._lexical_scores([c for c in cosines if c not in raw])
-            cosines |= self._semantic_scores([c for c in raw if c not in cosines])
+        raw |= self._tables.lexical_scores(weights, [c for c in cosines if c not in raw])
+        cosines |= self._tables.semantic_scores(self._vector, [c for c in raw if c not in cosines])
+        floor = self._settings.semantic_floor
+        cosines = {c: value for c, value in cosines.items() if value >= floor or raw.get(c)}
         shares = {chunk: min(FULL_SCORE, value / best) for chunk, value in raw.items()}
         ranks = [{chunk: place for place, (chunk, _) in enumerate(side, 1)} for side in (left, right)]
-        complete = len(left) < depth and len(right) < depth
-        if self._mode == "hybrid":
-            floor = self._settings.semantic_floor
-            cosines = {c: value for c, value in cosines.items() if value >= floor or raw.get(c)}
-            return fuse(shares, cosines, self._settings, lexical_ranks=ranks[0], semantic_ranks=ranks[1]), complete
-        alone = replace(
-            self._settings,
-            fusion="convex",
-            lexical_weight=float(self._mode == "fast"),
-            semantic_weight=float(self._mode == "semantic"),
-        )
-        found = fuse(shares, cosines, alone, lexical_ranks=ranks[0], semantic_ranks=ranks[1])
-        for candidate in found:  # one ranking alone keeps its own scale
-            if self._mode == "fast":
-                candidate.score = candidate.lexical.score
-                candidate.lexical = candidate.lexical._replace(contribution=candidate.score)
-            else:
-                candidate.score = max(0.0, candidate.semantic.score)
-                candidate.semantic = candidate.semantic._replace(contribution=candidate.score)
+        found = fuse(shares, cosines, self._settings, lexical_ranks=ranks[0], semantic_ranks=ranks[1])
         return found, complete
 
     def _with_named(self, found: list[Candidate], owners: dict[int, tuple[int, str]]) -> list[Candidate]:
@@ -226,30 +215,6 @@ class _Ranking:
                 self.named[chunk] = label
         return sorted(at.values(), key=lambda c: (-c.score, self.named.get(c.chunk) != "title-exact", c.chunk))
 
-    def _lexical(self, limit: int) -> Scores:
-        if self._warm:
-            return self._warm.top_lexical(
-                self.terms.weights, where=self._where, parameters=self._parameters, limit=limit
-            )
-        return lexical.top(
-            self._database, self.terms.weights, where=self._where, parameters=self._parameters, limit=limit
-        )
-
-    def _semantic(self, limit: int) -> Scores:
-        if self._warm and self._warm.holds_vectors:
-            return self._warm.top_semantic(self._vector, where=self._where, parameters=self._parameters, limit=limit)
-        return semantic.top(self._database, self._vector, where=self._where, parameters=self._parameters, limit=limit)
-
-    def _lexical_scores(self, chunks: list[int]) -> dict[int, float]:
-        if self._warm:
-            return self._warm.lexical_scores(self.terms.weights, chunks)
-        return lexical.scores_of(self._database, self.terms.weights, chunks)
-
-    def _semantic_scores(self, chunks: list[int]) -> dict[int, float]:
-        if self._warm and self._warm.holds_vectors:
-            return self._warm.semantic_scores(self._vector, chunks)
-        return semantic.scores_of(self._database, self._vector, chunks)
-
     def nothing_passes(self) -> bool:
         """Are there filters that no document passes, whatever is asked?"""
         where, parameters = self._filters
@@ -259,22 +224,7 @@ class _Ranking:
 
     def passages(self, chunks: list[int]) -> dict[int, int]:
         """Where the window of each chunk that is nearest to the query begins; empty without a vector."""
-        if not self._vector:
-            return {}
-        if self._warm and self._warm.holds_vectors:
-            return self._warm.passages(self._vector, chunks)
-        return semantic.passages(self._database, self._vector, chunks)
-
-    def _owners(self, chunks: list[int]) -> dict[int, tuple[int, str]]:
-        """chunk -> (document, path)."""
-        if not chunks:
-            return {}
-        if self._warm:
-            return self._warm.owners(chunks)
-        rows = self._database.rows(
-            f"SELECT chunk_id, document_id, path FROM chunks WHERE chunk_id IN ({lexical.numbers(chunks)})"
-        )
-        return {chunk: (document, path) for chunk, document, path in rows}
+        return self._tables.passages(self._vector, chunks) if self._vector else {}
 
     def _keywords(self) -> set[str]:
         return {word.lower() for word in self._query.split() if index_terms(word)}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .cold import Cold
 from .lexical import Scores
 
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ class _Vectors(NamedTuple):
     offsets: NDArray[np.int32]
 
 
-class Warm:
+class Warm(Cold):
     """Of one database; made on its second query. Thread-safe."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._size = database.chunk_count + 1  # chunks are numbered from 1
         self._terms: OrderedDict[str, tuple[NDArray[np.int32], Floats]] = OrderedDict()
         self._held = 0
@@ -77,15 +78,21 @@ class Warm:
 
     def top_semantic(self, vector: Sequence[float], *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """As `semantic.top`, always exact."""
+        if not self.holds_vectors:
+            return super().top_semantic(vector, where=where, parameters=parameters, limit=limit)
         return self._best(self._cosines(vector), -2.0, where, parameters, limit)
 
     def semantic_scores(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, float]:
         """As `semantic.scores_of`."""
+        if not self.holds_vectors:
+            return super().semantic_scores(vector, chunks)
         cosines = self._cosines(vector)
         return {chunk: float(cosines[chunk]) for chunk in chunks if cosines[chunk] > -2}
 
     def passages(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, int]:
         """As `semantic.passages`."""
+        if not self.holds_vectors:
+            return super().passages(vector, chunks)
         held = self._matrix()
         query = np.asarray(vector, np.float32)
         found = {}

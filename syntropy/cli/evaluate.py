@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.cli.read import opened
 from syntropy.config import load_config, require_project
 from syntropy.errors import UsageError
-from syntropy.evaluation import METRICS, Evaluation, compare, evaluate, read_golden
+from syntropy.evaluation import METRICS, Evaluation, compare, evaluate, read_baseline, read_golden
 from syntropy.files import write_text
 
 _MODES = ("fast", "semantic", "hybrid")
@@ -29,12 +28,12 @@ def run(given: argparse.Namespace) -> int:
     changes: dict[str, dict[str, float]] = {}
     if given.save:
         stored = found.as_dict()
-        former = _stored(baseline) if baseline.is_file() else {}
+        former = read_baseline(baseline) if baseline.is_file() else {}
         if former.get("facts") == found.facts and isinstance(former.get("scores"), dict):
             stored["scores"] = {**former["scores"], **found.scores}  # modes that were not asked now stay
         write_text(baseline, json.dumps(stored, indent=2, sort_keys=True) + "\n")
     elif baseline.is_file():
-        changes = compare(found, _stored(baseline))
+        changes = compare(found, read_baseline(baseline))
     elif given.baseline:
         raise UsageError(f"{baseline} does not exist", hint="store one with --save")
     fallen = [mode for mode, change in changes.items() if change["ndcg@10"] < -tolerance]
@@ -66,14 +65,6 @@ def _places(given: argparse.Namespace) -> tuple[Path, Path, float]:
         return queries, Path(given.baseline), settings.tolerance
     beside = queries.with_suffix(".baseline.json") if given.queries else root / settings.baseline
     return queries, beside, settings.tolerance
-
-
-def _stored(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} is no stored evaluation: {error}", hint="store one with --save") from error
-    return found if isinstance(found, dict) else {}
 
 
 def _print_table(found: Evaluation, changes: dict[str, dict[str, float]]) -> None:
