@@ -17,6 +17,7 @@ from pipeline.markdown import Outline
 from pipeline.terms import TermCounter, Terms
 from pipeline.tokens import Piece, TokenCounter
 from syntropy.config import ChunkConfig, EmbedConfig
+from syntropy.ids import is_overview
 
 SECTION_LEVEL = 3
 """Headings up to this level begin a chunk (nocaap: h1-h3)."""
@@ -24,8 +25,6 @@ SECTION_LEVEL = 3
 PREFIX_TOKENS = 48
 """Most tokens that title and headings may take in front of each window; less where the model's
 window leaves less beside `window_tokens`."""
-
-_WHOLE_FILES = ("readme.", "index.")
 
 
 class ChunkInput(NamedTuple):
@@ -83,8 +82,7 @@ def chunk_document(
     shape, text = document.outline, document.text
     blocks = _blocks(document, counter, max(16, embed.window_tokens - embed.window_overlap))
     total = sum(block.tokens for block in blocks)
-    name = document.path.rpartition("/")[2].lower()
-    if name.startswith(_WHOLE_FILES) and total <= chunk.whole_file_tokens:
+    if is_overview(document.path) and total <= chunk.whole_file_tokens:
         parts = [_Part([p for block in blocks for p in block.pieces], "")]
     else:
         parts = [part for section in _sections(blocks, chunk) for part in _parts(section, chunk)]

@@ -31,7 +31,6 @@ from syntropy.artifacts import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, MANIFEST
 from syntropy.encoder import FACTS, GRAPH, TOKENIZER, QueryEncoder
 from syntropy.errors import BuildError
 from syntropy.files import write_atomically, write_text
-from syntropy.providers import PROVIDERS
 from syntropy.schema import SCHEMA_VERSION
 
 
@@ -109,15 +108,14 @@ class Outputs:
             if not embed.enabled:
                 return {}
             model = self.steps.model
-            remote = embed.engine if embed.engine in PROVIDERS else ""
-            engine = remote or ("onnx" if model.is_bundled else "sentence-transformers")
+            engine = model.provider or ("onnx" if model.is_bundled else "sentence-transformers")
             facts = {
                 "engine": engine,
                 "fingerprint": model.fingerprint(),
                 "model": model.name,
                 "max_tokens": model.max_tokens,
             }
-            if model.is_bundled and not remote:
+            if model.is_bundled:
                 shutil.copyfile(self.graph(), self._target(f"{ENCODER}/{GRAPH}"))
                 shutil.copyfile(verified("tokenizer.json"), self._target(f"{ENCODER}/{TOKENIZER}"))
             else:

@@ -30,6 +30,7 @@ from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Scan
 from pipeline.workspace import Record, Workspace, digest
 from syntropy.errors import BuildError
+from syntropy.ids import split_uid
 from syntropy.schema import DIAGNOSTICS, SEVERITIES, SOURCES, TABLES
 
 MAX_SHOWN = 1_000
@@ -379,7 +380,7 @@ def _within_limit(found: Chunks, limit: int) -> tuple[Chunks, pl.DataFrame]:
     counts = found.chunks.group_by("document").len().filter(pl.col("len") > limit).sort("document")
     rows = []
     for uid, count in counts.iter_rows():
-        package, _, path = uid.partition(":")
+        package, path = split_uid(uid)
         rows.append(
             (
                 "chunk",

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .config import SearchConfig
+from .ids import is_overview
 
 FULL_SCORE = 1.0
 
@@ -128,7 +129,7 @@ def boost(candidates: list[Candidate], paths: Mapping[int, str], keywords: set[s
         in_path = sum(keyword in path for keyword in keywords)
         if in_path and settings.path_boost:
             candidate.boosts["path"] = 1 + settings.path_boost * in_path
-        if settings.index_boost and path.rpartition("/")[2].startswith(("readme.", "index.")):
+        if settings.index_boost and is_overview(path):
             candidate.boosts["index"] = 1 + settings.index_boost
         for factor in candidate.boosts.values():
             candidate.score *= factor

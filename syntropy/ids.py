@@ -34,6 +34,15 @@ class Citation(NamedTuple):
         return f"{self.package}{version}:{self.path}{lines}"
 
 
+OVERVIEW_FILES = ("readme.", "index.")
+"""How the names of files begin (in lower case) that tell what a folder is about."""
+
+
+def is_overview(path: str) -> bool:
+    """Is it a README or index file?"""
+    return path.rpartition("/")[2].lower().startswith(OVERVIEW_FILES)
+
+
 def document_uid(package: str, path: str) -> str:
     """The key that stage tables use for a document: `package:path`."""
     return f"{package}:{path}"

@@ -33,10 +33,12 @@ class Model:
     weights_sha256: str
     dimension: int
     max_tokens: int
+    provider: str = ""
+    """Kind of endpoint it stands behind; empty for a model on disk."""
 
     @property
     def is_bundled(self) -> bool:
-        return self.name == weights.MODEL_NAME
+        return self.name == weights.MODEL_NAME and not self.provider
 
     def fingerprint(self) -> str:
         """SHA-256 of all that decides a vector: equal fingerprints, equal vectors."""
@@ -64,7 +66,7 @@ def resolve_model(embed: EmbedConfig) -> Model:
         weights.verified("tokenizer.json")
         identity = hashlib.sha256(f"{embed.engine}\n{embed.model}".encode()).hexdigest()
         tokenizer = weights.model_folder() / "tokenizer.json"
-        model = Model(embed.model, weights.model_folder(), tokenizer, identity, 0, REMOTE_MAX_TOKENS)
+        model = Model(embed.model, weights.model_folder(), tokenizer, identity, 0, REMOTE_MAX_TOKENS, embed.engine)
     elif embed.model == BUNDLED:
         weights.verified("tokenizer.json")
         model = Model(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
-from pipeline.store.postings import create_postings, declare_fts_index, fill_fts_index, occurrences
+from pipeline.store.postings import append, create_postings, declare_fts_index, fill_fts_index, occurrences
 from syntropy.analysis import name_of
 from syntropy.config import RankingConfig, StoreConfig
 from syntropy.errors import BuildError
@@ -139,10 +139,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: Table, frame: pl.DataF
     connection.execute(create_table_sql(table, vector_dimension=dimension))
     if table is CHUNKS:
         declare_fts_index(connection)  # on the empty table; filled below, in a fraction of the time
-    connection.register("incoming", frame.to_arrow())
-    columns = ", ".join(f'"{name}"' for name in frame.columns)
-    connection.execute(f'INSERT INTO "{table.name}" ({columns}) SELECT {columns} FROM incoming')
-    connection.unregister("incoming")
+    append(connection, table.name, frame.to_arrow())
 
 
 def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:

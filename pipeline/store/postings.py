@@ -164,9 +164,13 @@ def _groups(sorted_key: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return starts, np.append(starts[1:], len(sorted_key))
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, **columns: Any) -> None:
-    """Append columns by name."""
-    connection.register("incoming", pa.table(columns))
-    names = ", ".join(columns)
+def append(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    """Append rows by the names of their columns."""
+    connection.register("incoming", rows)
+    names = ", ".join(f'"{name}"' for name in rows.column_names)
     connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming")
     connection.unregister("incoming")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, **columns: Any) -> None:
+    append(connection, table, pa.table(columns))

@@ -251,7 +251,7 @@ def test_many_threads_may_ask_one_object(knowledge):
             if [h.citation for h in knowledge.search("retry webhooks").hits] != expected:
                 wrong.append(1)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,7 +1,6 @@
 """Hybrid search on the demo and on small projects: ranking rules, filters, names, phrases, typos, scripts."""
 
 import shutil
-import threading
 from dataclasses import replace
 
 import pytest
@@ -196,24 +195,6 @@ def test_nonsense_finds_nothing_and_suggests(demo):
         found = knowledge.search("webhookish", mode="fast")
         assert not found.hits
         assert any("webhook" in name for name in found.suggestions)
-
-
-def test_many_threads_get_the_same_answer(demo):
-    with syntropy.open(demo / "build") as knowledge:
-        expected = paths(knowledge.search("retry failed webhooks"))
-        wrong = []
-
-        def ask():
-            for _ in range(10):
-                if paths(knowledge.search("retry failed webhooks")) != expected:
-                    wrong.append(1)
-
-        threads = [threading.Thread(target=ask) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert not wrong
 
 
 def test_search_many(demo):
