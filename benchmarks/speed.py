@@ -82,7 +82,8 @@ def documentation(size: int) -> Path:
         with tarfile.open(DATA / "corpora/aws-documentation.tar.xz") as archive:
             pages = sorted((m for m in archive if m.isfile() and m.name.endswith(".md")), key=lambda m: m.name)
             step = max(1, len(pages) * 74 // (size * 10))
-            for page in pages[::step][: size * 10 // 74 + 1]:
+            chosen = pages[::step][: size * 10 // 74 + 1]
+            for page in sorted(chosen, key=lambda m: m.offset):  # a compressed archive cannot go back
                 target = root / "docs" / page.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 stream = archive.extractfile(page)
@@ -98,7 +99,7 @@ def _ours(knowledge: syntropy.Knowledge) -> dict[str, Callable[[str], object]]:
     warm = Warm(knowledge.database)
 
     def ranking(query: str) -> object:
-        terms = analyse(knowledge.database, query, synonyms=False, correct=False)
+        terms = analyse(warm, query, synonyms=False, correct=False)
         return warm.top_lexical(terms.weights, where="true", parameters=(), limit=10)
 
     return {"ours, ranking": ranking, "ours, whole answer": lambda q: knowledge.search(q, mode="fast")}

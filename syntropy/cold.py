@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from . import lexical, semantic
-from .lexical import Scores, numbers
+from .lexical import Facts, Scores, numbers
 
 if TYPE_CHECKING:
     from .index import Database
@@ -16,35 +16,39 @@ class Cold:
     """Rankings and look-ups by SQL; `warm.Warm` answers the same from memory."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
+
+    def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
+        """Frequencies and impacts of those terms that the index holds."""
+        return lexical.facts_of(self.database, terms)
 
     def top_lexical(
         self, weights: Mapping[str, float], *, where: str, parameters: Sequence[object], limit: int
     ) -> Scores:
         """The best chunks by summed impacts. `where`: see `lexical.TOP_SQL`."""
-        return lexical.top(self._database, weights, where=where, parameters=parameters, limit=limit)
+        return lexical.top(self.database, weights, where=where, parameters=parameters, limit=limit)
 
     def lexical_scores(self, weights: Mapping[str, float], chunks: Sequence[int]) -> dict[int, float]:
         """Summed impacts of given chunks; those without any are left out."""
-        return lexical.scores_of(self._database, weights, chunks)
+        return lexical.scores_of(self.database, weights, chunks)
 
     def top_semantic(self, vector: Sequence[float], *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """The chunks nearest to a unit vector."""
-        return semantic.top(self._database, vector, where=where, parameters=parameters, limit=limit)
+        return semantic.top(self.database, vector, where=where, parameters=parameters, limit=limit)
 
     def semantic_scores(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, float]:
         """Cosines of given chunks' best windows."""
-        return semantic.scores_of(self._database, vector, chunks)
+        return semantic.scores_of(self.database, vector, chunks)
 
     def passages(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, int]:
         """Where in the document the window of each chunk that is nearest to the vector begins."""
-        return semantic.passages(self._database, vector, chunks)
+        return semantic.passages(self.database, vector, chunks)
 
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""
         if not chunks:
             return {}
-        rows = self._database.rows(
+        rows = self.database.rows(
             f"SELECT chunk_id, document_id, path FROM chunks WHERE chunk_id IN ({numbers(chunks)})"
         )
         return {chunk: (document, path) for chunk, document, path in rows}

@@ -50,7 +50,6 @@ class Database:
                 load_extension(self._connection, "vss")
             self._lock_down()
             self._local = threading.local()
-            self.term_facts: dict[str, tuple[int, float, float] | None] = {}
             self.meta: dict[str, str] = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
         except duckdb.Error as error:
             raise DatabaseError(

@@ -285,6 +285,8 @@ class Knowledge:
         """Load the encoder and the tables now, so that no query waits for them. Never raises for a missing encoder."""
         self._asked += 1
         warm = self._in_memory()
+        if warm is not None:
+            warm.load_postings()
         try:
             self._query_encoder().encode("warm up")
         except (EncoderError, MissingDependencyError):

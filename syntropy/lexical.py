@@ -32,6 +32,18 @@ WHERE {where} ORDER BY raw DESC, chunk_id LIMIT {limit}
 Scores = list[tuple[int, float]]
 """(chunk, score), best first; equal scores by chunk."""
 
+Facts = tuple[int, float, float]
+"""Of a term: in how many chunks it occurs, its smallest and its largest impact."""
+
+
+def facts_of(database: Database, terms: Sequence[str]) -> dict[str, Facts]:
+    """Those of the terms that the index holds."""
+    if not terms:
+        return {}
+    marks = ", ".join("?" * len(terms))
+    rows = database.rows(f"SELECT term, df, min_impact, max_impact FROM postings WHERE term IN ({marks})", terms)
+    return {term: (df, low, high) for term, df, low, high in rows}
+
 
 def top(
     database: Database, weights: Mapping[str, float], *, where: str, parameters: Sequence[object], limit: int

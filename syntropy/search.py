@@ -130,7 +130,7 @@ class _Ranking:
         self._database, self._vector, self._settings, self._tables = database, vector, settings, tables
         self._query = query
         self._mode = mode
-        self.terms: QueryTerms = analyse(database, query, synonyms=settings.synonyms, correct=mode != "semantic")
+        self.terms: QueryTerms = analyse(tables, query, synonyms=settings.synonyms, correct=mode != "semantic")
         self.looked_up = {*self.terms.weights, *self.terms.terms}
         self._where, self._parameters = self._filters = filters.sql()
         if self.terms.phrases:

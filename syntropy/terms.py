@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from .analysis import identifier_text, index_terms, is_unspaced, words
 
 if TYPE_CHECKING:
+    from .cold import Cold
     from .index import Database
 
 SYNONYMS: tuple[tuple[str, ...], ...] = (
@@ -33,9 +34,6 @@ LONE_SYNONYM_WEIGHT = 0.5
 
 CORRECTED_WEIGHT = 0.8
 """Weight of the term searched in place of a misspelt one."""
-
-MAX_FACTS = 100_000
-"""Terms whose frequencies are remembered."""
 
 _PHRASE = re.compile(r'"([^"]{2,})"')
 _PHRASE_FIELDS = ("title", "headings", "body")
@@ -59,15 +57,15 @@ class QueryTerms:
     best: float = 0.0
 
 
-def analyse(database: Database, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
+def analyse(tables: Cold, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
     """Terms of a query with their weights. A word counts as often as it is written (as BM25 has it)."""
     # Pairs of characters stand for a longer run, whose neighbours in the text are no spaces.
     own = Counter(term for term in index_terms(query) if not (len(term) > 2 and is_unspaced(term)))
     for term in index_terms(identifier_text(query)):
         own.setdefault(term, 1)
     found = QueryTerms(terms=list(own), phrases=_phrases(query))
-    groups = {term: _synonyms_of(term, database.synonym_groups) for term in own} if synonyms else {}
-    facts = _facts(database, [*own, *(s for group in groups.values() for s in group)])
+    groups = {term: _synonyms_of(term, tables.database.synonym_groups) for term in own} if synonyms else {}
+    facts = tables.facts([*own, *(s for group in groups.values() for s in group)])
     misspelt = [term for term in own if term not in facts]
     for term, times in own.items():
         if term in facts:
@@ -75,7 +73,7 @@ def analyse(database: Database, query: str, *, synonyms: bool, correct: bool) ->
         else:
             found.unknown.append(term)
         frequency = facts[term][0] if term in facts else 0
-        found.best += times * idf(database.chunk_count, frequency)
+        found.best += times * idf(tables.database.chunk_count, frequency)
         added = [s for s in groups.get(term, ()) if s in facts and s not in own]
         if not added:
             continue
@@ -92,7 +90,7 @@ def analyse(database: Database, query: str, *, synonyms: bool, correct: bool) ->
             misspelt.remove(term)
     if correct:
         for term in misspelt:
-            if nearest := _nearest(database, term):
+            if nearest := _nearest(tables.database, term):
                 found.corrections[term] = nearest
                 found.weights.setdefault(nearest, CORRECTED_WEIGHT)
     return found
@@ -135,22 +133,6 @@ def synonym_groups(more: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], 
 
 def _synonyms_of(term: str, groups: Sequence[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(s for group in groups if term in group for s in group if s != term))
-
-
-def _facts(database: Database, terms: Sequence[str]) -> dict[str, tuple[int, float, float]]:
-    """term -> (df, smallest impact, largest impact) of those the index holds."""
-    known = database.term_facts
-    new = [term for term in dict.fromkeys(terms) if term not in known]
-    if new:
-        if len(known) > MAX_FACTS:
-            known.clear()
-            new = list(dict.fromkeys(terms))
-        rows = database.rows(
-            f"SELECT term, df, min_impact, max_impact FROM postings WHERE term IN ({', '.join('?' * len(new))})", new
-        )
-        known.update(dict.fromkeys(new))
-        known.update({term: (df, low, high) for term, df, low, high in rows})
-    return {term: facts for term in terms if (facts := known.get(term))}
 
 
 def _nearest(database: Database, term: str) -> str:

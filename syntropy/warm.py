@@ -15,20 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cold import Cold
-from .lexical import Scores
+from .lexical import Facts, Scores
+from .postings import Floats, Postings
 
 if TYPE_CHECKING:
     from .index import Database
-
-MAX_POSTINGS = 20_000_000
-"""Entries of postings kept (8 bytes each) before the least recently used terms go."""
 
 MAX_VECTOR_BYTES = 1_000_000_000
 """Larger matrices stay on disk and are scanned there."""
 
 _MAX_FILTERS = 32
 
-Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 
@@ -48,12 +45,19 @@ class Warm(Cold):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._size = database.chunk_count + 1  # chunks are numbered from 1
-        self._terms: OrderedDict[str, tuple[NDArray[np.int32], Floats]] = OrderedDict()
-        self._held = 0
+        self._postings = Postings(database)
         self._masks: OrderedDict[tuple[str, tuple[object, ...]], Mask] = OrderedDict()
         self._vectors: _Vectors | None = None
         self._owners: tuple[list[int], list[str]] | None = None
         self._lock = threading.Lock()
+
+    def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
+        """As `lexical.facts_of`."""
+        return self._postings.facts(terms)
+
+    def load_postings(self) -> None:
+        """Read all postings, if they fit into memory and that was not done yet."""
+        self._postings.load()
 
     def top_lexical(
         self, weights: Mapping[str, float], *, where: str, parameters: Sequence[object], limit: int
@@ -69,7 +73,7 @@ class Warm(Cold):
     @property
     def holds_vectors(self) -> bool:
         """Whether the vectors fit into memory; else they are scanned on disk."""
-        facts = self._database.meta
+        facts = self.database.meta
         return int(facts["windows"]) * int(facts["vector_dimension"]) * 4 <= MAX_VECTOR_BYTES
 
     def load_vectors(self) -> None:
@@ -108,7 +112,7 @@ class Warm(Cold):
         """chunk -> (document, path)."""
         with self._lock:
             if self._owners is None:
-                rows = self._database.rows("SELECT document_id, path FROM chunks ORDER BY chunk_id")
+                rows = self.database.rows("SELECT document_id, path FROM chunks ORDER BY chunk_id")
                 self._owners = ([0, *(d for d, _ in rows)], ["", *(p for _, p in rows)])
         documents, paths = self._owners
         return {chunk: (documents[chunk], paths[chunk]) for chunk in chunks}
@@ -116,7 +120,7 @@ class Warm(Cold):
     def _added(self, weights: Mapping[str, float]) -> Floats:
         total = np.zeros(self._size, np.float32)
         for term, weight in weights.items():
-            chunks, impacts = self._postings(term)
+            chunks, impacts = self._postings.of(term)
             total[chunks] += impacts if weight == 1.0 else impacts * np.float32(weight)
         return total
 
@@ -142,31 +146,13 @@ class Warm(Cold):
         order = np.lexsort((chunks, -found))[:limit]
         return list(zip(chunks[order].tolist(), found[order].tolist(), strict=True))
 
-    def _postings(self, term: str) -> tuple[NDArray[np.int32], Floats]:
-        with self._lock:
-            known = self._terms.get(term)
-            if known is not None:
-                self._terms.move_to_end(term)
-                return known
-        columns = self._database.columns(
-            "SELECT unnest(chunk_ids) AS chunk, unnest(impacts) AS impact FROM postings WHERE term = ?", [term]
-        )
-        entry = (columns["chunk"].astype(np.int32), columns["impact"].astype(np.float32))
-        with self._lock:
-            if term not in self._terms:
-                self._terms[term] = entry
-                self._held += len(entry[0])
-            while self._held > MAX_POSTINGS and len(self._terms) > 1:
-                self._held -= len(self._terms.popitem(last=False)[1][0])
-        return entry
-
     def _mask(self, where: str, parameters: Sequence[object]) -> Mask:
         key = (where, tuple(parameters))
         with self._lock:
             if key in self._masks:
                 self._masks.move_to_end(key)
                 return self._masks[key]
-        columns = self._database.columns(
+        columns = self.database.columns(
             f"SELECT chunk_id FROM chunks c JOIN documents d USING (document_id) WHERE {where}", list(parameters)
         )
         mask = np.zeros(self._size, bool)
@@ -184,14 +170,14 @@ class Warm(Cold):
             return self._vectors
 
     def _read_vectors(self) -> _Vectors:
-        dimension, windows = int(self._database.meta["vector_dimension"]), int(self._database.meta["windows"])
+        dimension, windows = int(self.database.meta["vector_dimension"]), int(self.database.meta["windows"])
         matrix = np.empty((windows, dimension), np.float32)
         owners, offsets = np.empty(windows, np.int32), np.empty(windows, np.int32)
         for start in range(0, windows, _BLOCK):
             block = f"FROM windows WHERE rowid >= {start} AND rowid < {start + _BLOCK} ORDER BY rowid"
-            values: dict[str, Any] = self._database.columns(f"SELECT unnest(vector) AS x FROM (SELECT vector {block})")
+            values: dict[str, Any] = self.database.columns(f"SELECT unnest(vector) AS x FROM (SELECT vector {block})")
             matrix[start : start + _BLOCK] = values["x"].reshape(-1, dimension)
-            rows = self._database.columns(f"SELECT chunk_id, char_start {block}")
+            rows = self.database.columns(f"SELECT chunk_id, char_start {block}")
             owners[start : start + _BLOCK] = rows["chunk_id"]
             offsets[start : start + _BLOCK] = rows["char_start"]
         starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])) if windows else np.empty(0, int)

@@ -12,6 +12,7 @@ import pytest
 import syntropy
 from syntropy.analysis import identifier_text, index_terms
 from syntropy.artifacts import DATABASE, ENCODER
+from syntropy.cold import Cold
 from syntropy.errors import DatabaseError, DocumentNotFoundError, EncoderError, UsageError
 from syntropy.ids import Citation, heading_anchor, normalize_path, slugify
 from syntropy.passages import snippet
@@ -294,7 +295,7 @@ def test_golden_questions_of_the_demo(knowledge):
     ],
 )
 def test_query_terms(knowledge, text, terms):
-    assert analyse(knowledge.database, text, synonyms=False, correct=False).terms == terms
+    assert analyse(Cold(knowledge.database), text, synonyms=False, correct=False).terms == terms
 
 
 def test_identifier_text_keeps_repeats_and_skips_data():
