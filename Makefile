@@ -18,6 +18,7 @@ lint: .venv/.ready ## style, types, import contracts, workflows
 	$(BIN)/actionlint .github/workflows/*.yml
 
 bench: .venv/.ready ## all benchmarks; results go to benchmarks/results/
+	$(PIP) install -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
 dev: .venv/.ready ## the Dagster UI on the demo project
