@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from pipeline.plan import project_connector, scan_digest
+from pipeline.plan import scan_all, scan_digest
 from pipeline.workspace import make_workspace
 from syntropy.config import ScheduleConfig
 
@@ -41,7 +41,7 @@ def make_sensor(project: Path, out: str, config: ScheduleConfig) -> dg.SensorDef
     def source_changes(
         context: dg.SensorEvaluationContext,
     ) -> dg.SensorResult | dg.SkipReason:
-        digest = scan_digest(project_connector(make_workspace(project, out)).scan())
+        digest = scan_digest(scan_all(make_workspace(project, out)))
         if digest == context.cursor:
             return dg.SkipReason("the sources are as they were")
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=digest)], cursor=digest)

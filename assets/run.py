@@ -13,7 +13,7 @@ from typing import Any
 from assets.clock import source_date
 from pipeline import parallel
 from pipeline.diagnostics import Diagnostic
-from pipeline.plan import SCAN, extra_inputs, pending, project_connector, scan_digest
+from pipeline.plan import SCAN, extra_inputs, pending, scan_all, scan_digest
 from pipeline.sources.protocol import Scan
 from pipeline.store.lock import build_lock
 from pipeline.store.publish import finish_publication
@@ -125,7 +125,7 @@ def _planned(workspace: Workspace, started: float) -> BuildReport:
 
 def _look(workspace: Workspace) -> tuple[Scan, list[str], list[str]]:
     """The scan, source files that differ from the last build's, and the steps to run."""
-    scan = project_connector(workspace).scan()
+    scan = scan_all(workspace)
     if workspace.up_to_date(SCAN, scan_digest(scan)):
         return scan, [], pending(workspace, extra=extra_inputs(source_date()))
     from pipeline.plan import ARTIFACTS, STAGES  # names only; polars is not loaded

@@ -1,9 +1,4 @@
-"""YAML frontmatter through python-frontmatter, guarded against what breaks parsers.
-
-PyYAML's C composer recurses and dies at deep nesting, and anchors allow exponential documents; both
-are refused from the event stream, which is flat, before anything is composed. Scalars that YAML 1.1
-would bend (`no`, `2025-10-22`, `30.10`) stay the strings the author wrote.
-"""
+"""YAML frontmatter of Markdown texts, through python-frontmatter and our guarded YAML."""
 
 from __future__ import annotations
 
@@ -14,10 +9,7 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
-try:
-    from yaml import CSafeLoader as _BaseLoader
-except ImportError:  # PyYAML built without libyaml
-    from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
+from pipeline.safe_yaml import RefusedYamlError, load_yaml, plain
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
@@ -43,29 +35,9 @@ class Frontmatter(NamedTuple):
     block_end: int = 0
 
 
-class _RefusedError(ValueError):
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-class _Loader(_BaseLoader):
-    """Safe loader that keeps numbers with points, dates and yes/no words as text."""
-
-
-_Loader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF"),
-    ("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
-    ("tag:yaml.org,2002:int", re.compile(r"^-?(?:0|[1-9][0-9]{0,17})$"), "-0123456789"),
-):
-    _Loader.add_implicit_resolver(_tag, _pattern, list(_first))
-
-
 class _Handler(YAMLHandler):  # type: ignore[misc]
     def load(self, fm: str, **_: object) -> Any:
-        _refuse_dangerous(fm)
-        return yaml.load(fm, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+        return load_yaml(fm, max_depth=MAX_DEPTH)
 
 
 _HANDLER = _Handler()
@@ -93,8 +65,8 @@ def read_frontmatter(text: str) -> Frontmatter:
         raw: Any = metadata
         if not metadata:
             raw = _HANDLER.load(text[opening.end() : closing.start()])
-    except _RefusedError as error:
-        return _bad("frontmatter-refused", str(error), "simplify the metadata", error.line, block_end=body_start)
+    except RefusedYamlError as error:  # its lines begin below the opening ---
+        return _bad("frontmatter-refused", str(error), "simplify the metadata", error.line + 1, block_end=body_start)
     except yaml.MarkedYAMLError as error:
         line = (error.problem_mark.line + 1) if error.problem_mark else 1
         found = _bad("frontmatter-invalid", f"is no YAML: {error.problem or error}", "mend the YAML at that line", line)
@@ -115,17 +87,6 @@ def read_frontmatter(text: str) -> Frontmatter:
     return Frontmatter(plain(raw), body_start)
 
 
-def plain(value: Any) -> Any:
-    """The value as JSON knows it: string keys, lists, numbers, booleans, strings."""
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(v) for v in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)
-
-
 def _bad(code: str, message: str, hint: str, line: int = 1, *, block_end: int = 0) -> Frontmatter:
     return Frontmatter({}, 0, (code, f"frontmatter {message}", hint, line), block_end)
 
@@ -143,20 +104,3 @@ def _plain_lines(block: str) -> dict[str, Any]:
 def _looks_like_metadata(text: str, start: int) -> bool:
     first = text[start : start + 400].lstrip("\r\n").split("\n", 1)[0]
     return re.match(r"[\w-]+\s*:", first) is not None
-
-
-def _refuse_dangerous(block: str) -> None:
-    """Depth, anchors, aliases and merge keys, from the flat event stream (line numbers 1-based)."""
-    depth = 0
-    for event in yaml.parse(block, Loader=_BaseLoader):
-        line = event.start_mark.line + 2 if event.start_mark else 1
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise _RefusedError("uses anchors or aliases", line)
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise _RefusedError(f"nests deeper than {MAX_DEPTH} levels", line)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        elif isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
-            raise _RefusedError("uses a merge key (<<)", line)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.sources.project import ProjectConnector
-from pipeline.sources.protocol import Scan
+from pipeline.sources.protocol import Connector, Scan
 from pipeline.workspace import Workspace, code_digest, digest, digest_rows
 from syntropy.artifacts import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, locate, read_manifest
 from syntropy.errors import DatabaseError
@@ -172,9 +172,15 @@ def pending(workspace: Workspace, *, extra: dict[str, tuple[str, ...]]) -> list[
     return waiting
 
 
-def project_connector(workspace: Workspace) -> ProjectConnector:
+def connectors(workspace: Workspace) -> list[Connector]:
     """The project's own files, our outputs left out."""
-    return ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())
+    return [ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())]
+
+
+def scan_all(workspace: Workspace) -> Scan:
+    """What all connectors met."""
+    scans = [connector.scan() for connector in connectors(workspace)]
+    return Scan([f for scan in scans for f in scan.files], [d for scan in scans for d in scan.diagnostics])
 
 
 def scan_digest(scan: Scan) -> str:

@@ -17,21 +17,23 @@ import polars as pl
 from pipeline.catalog import unique_keys, unique_labels
 from pipeline.chunk import prefix_budget
 from pipeline.chunks import Chunks, chunk_documents
+from pipeline.diagnostics import Diagnostic
 from pipeline.embed.cache import EmbeddingCache
 from pipeline.embed.model import Model, resolve_model
 from pipeline.embed.stage import Progress, embed_windows
 from pipeline.extract import stage as extraction
 from pipeline.frames import conform, from_rows
 from pipeline.link.drift import Drift, measure_drift
+from pipeline.link.entities import follow
 from pipeline.link.similar import similar_documents
 from pipeline.link.stage import duplicate_relations, link_mentions
-from pipeline.plan import SCAN, STAGES, project_connector, scan_digest, stage_inputs
-from pipeline.sources.project import ProjectConnector
-from pipeline.sources.protocol import Scan
+from pipeline.plan import SCAN, STAGES, connectors, scan_all, scan_digest, stage_inputs
+from pipeline.sources.protocol import Scan, SourceText
 from pipeline.workspace import Record, Workspace, digest
+from pipeline.written import prefer_written
 from syntropy.errors import BuildError
 from syntropy.ids import split_uid
-from syntropy.schema import DIAGNOSTICS, SEVERITIES, SOURCES, TABLES
+from syntropy.schema import DIAGNOSTICS, FILES, SEVERITIES, SOURCES, TABLES
 
 MAX_SHOWN = 1_000
 """Diagnostics that the record repeats for the command line; the table holds all."""
@@ -101,17 +103,13 @@ class Steps:
         self.workspace = workspace
         self._progress = progress
 
-    @property
-    def connector(self) -> ProjectConnector:
-        return project_connector(self.workspace)
-
     @cached_property
     def model(self) -> Model:
         return resolve_model(self.workspace.config.embed)
 
     def source_files(self, scan: Scan | None = None) -> StepResult:
         """Scan (unless one is given), and store it where it differs from the former one."""
-        scan = scan or self.connector.scan()
+        scan = scan or scan_all(self.workspace)
         inputs = scan_digest(scan)
         known = self.workspace.up_to_date(SCAN, inputs)
         if known:
@@ -134,25 +132,39 @@ class Steps:
             return StepResult("documents", known, True)
         wanted = self.workspace.table(SCAN, "sources").filter(pl.col("status") == "indexed")
         former = self._former("documents")
-        kept = _unchanged(wanted, former)
-        changed = wanted.filter(~_uid_column().is_in(kept.implode()))
-        found = extraction.extract_texts(
-            self.connector.read(changed["path"].to_list()), total=int(changed["bytes"].sum())
-        )
+        files, kept = _unchanged(wanted, former)
+        changed = wanted.join(files, on=["package", "path"], how="anti")
+        found = extraction.extract_texts(self._texts(changed), total=int(changed["bytes"].sum()))
         tables = {
             name: pl.concat([former[name].filter(pl.col("document").is_in(kept.implode())), getattr(found, name)])
             if former
             else getattr(found, name)
             for name in ("documents", "tags", "headings", "mentions", "rules", "outlines")
         }
+        written = prefer_written(tables["documents"].sort("document"))
+        hidden = pl.col("document").is_in(written.hidden.implode())
+        # files with a hidden document are read again next time, when the entry that hides it may be gone
+        giving_way = tables["documents"].filter(hidden).select("package", pl.col("file").alias("path"))
+        files = wanted.join(giving_way, on=["package", "path"], how="anti")
+        tables = {name: frame.filter(~hidden) for name, frame in tables.items()}
         documents, clashes = unique_keys(tables["documents"].sort("document"))
         tables["documents"] = documents
         tables["rules"] = unique_labels(tables["rules"].sort("document", "line"))
         tables = {name: conform(TABLES[name], frame) for name, frame in tables.items()}
-        carried = _carried_diagnostics(former, kept)
-        tables["diagnostics"] = conform(DIAGNOSTICS, pl.concat([carried, found.diagnostics, clashes]).unique())
+        tables["files"] = conform(FILES, files.select(c.name for c in FILES.columns))
+        carried = _carried_diagnostics(former, wanted.join(changed, on=["package", "path"], how="anti"))
+        tables["diagnostics"] = conform(
+            DIAGNOSTICS, pl.concat([carried, found.diagnostics, clashes, written.diagnostics]).unique()
+        )
         record = self.workspace.save("documents", inputs, tables)
         return StepResult("documents", record, False, {"extracted": changed.height, "reused": len(kept)})
+
+    def _texts(self, files: pl.DataFrame) -> Iterator[SourceText | Diagnostic]:
+        """What the connectors read of files, package by package."""
+        for connector in connectors(self.workspace):
+            wanted = files.filter(pl.col("package") == connector.package)["path"].to_list()
+            if wanted:
+                yield from connector.read(wanted)
 
     def chunks(self) -> StepResult:
         """Chunk documents whose text, title or tags changed."""
@@ -247,6 +259,7 @@ class Steps:
             self.workspace.table(SCAN, "sources"),
         )
         duplicates = duplicate_relations(documents)
+        entities = follow(documents, links.relations)
         similar = duplicates.clear()
         if self.workspace.config.embed.enabled:
             windows = self.workspace.table("chunks", "windows")
@@ -254,7 +267,7 @@ class Steps:
                 windows, self.vectors(windows), self.workspace.config.link, duplicates=duplicates
             )
         tables = {
-            "relations": conform(TABLES["relations"], pl.concat([links.relations, duplicates, similar])),
+            "relations": conform(TABLES["relations"], pl.concat([links.relations, entities, duplicates, similar])),
             "diagnostics": conform(DIAGNOSTICS, links.diagnostics),
         }
         record = self.workspace.save("relations", inputs, tables, {"checked": links.checked})
@@ -343,19 +356,21 @@ def _uid_column() -> pl.Expr:
     return pl.col("package") + ":" + pl.col("path")
 
 
-def _unchanged(wanted: pl.DataFrame, former: Mapping[str, pl.DataFrame]) -> pl.Series:
-    """Uids whose former document has the same content, kind and scope."""
-    uids = wanted.with_columns(_uid_column().alias("document"))
+def _unchanged(wanted: pl.DataFrame, former: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, pl.Series]:
+    """Files that are as they were when they were extracted, and the uids of their documents."""
     if not former:
-        return uids["document"].clear()
-    return uids.join(former["documents"], on=["document", "content_hash", "kind", "scope"], how="semi")["document"]
+        return wanted.clear(), pl.Series("document", [], pl.String)
+    same = wanted.join(former["files"], on=[c.name for c in FILES.columns], how="semi")
+    documents = former["documents"].join(same, left_on=["package", "file"], right_on=["package", "path"], how="semi")
+    return same, documents["document"]
 
 
-def _carried_diagnostics(former: Mapping[str, pl.DataFrame], kept: pl.Series) -> pl.DataFrame:
-    """Diagnostics of documents that were not extracted again; clashes are found anew."""
+def _carried_diagnostics(former: Mapping[str, pl.DataFrame], kept: pl.DataFrame) -> pl.DataFrame:
+    """Diagnostics of files that were not extracted again; what needs all documents is found anew."""
     if not former:
         return from_rows(DIAGNOSTICS, [])
-    return former["diagnostics"].filter((pl.col("stage") == "extract") & _uid_column().is_in(kept.implode()))
+    of_extraction = former["diagnostics"].filter(pl.col("stage") == "extract")
+    return of_extraction.join(kept, on=["package", "path"], how="semi")
 
 
 def _chunk_keys(documents: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,6 +86,7 @@ class _Row(NamedTuple):
 
 
 _COLUMNS = ", ".join(_Row._fields)
+_LINES = re.compile(r"#L\d+(?:-L?\d+)?$")
 
 
 def get_document(database: Database, path: str, *, scope: str = "", package: str = "") -> Document:
@@ -176,8 +178,10 @@ def _find(database: Database, path: str, scope: str, package: str) -> _Row:
     head, colon, tail = wanted.partition(":")
     if colon and not package and head and "/" not in head:
         package, wanted = head.partition("@")[0], tail
-    wanted = wanted.partition("#")[0].lstrip("/")
-    for candidate, column in ((wanted, "path"), (f"{wanted}.md", "path"), (wanted, "key")):
+    wanted = _LINES.sub("", wanted).lstrip("/")
+    bare = wanted.partition("#")[0]  # what follows is a part of a file, or a heading's anchor
+    places = dict.fromkeys((wanted, f"{wanted}.md", bare, f"{bare}.md"))
+    for candidate, column in (*((place, "path") for place in places), (wanted, "key")):
         rows = database.rows(
             f"SELECT {_COLUMNS} FROM documents "
             f"WHERE {column} = ? AND (? = '' OR scope = ?) AND (? = '' OR package = ?) "

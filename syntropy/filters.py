@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .errors import UsageError
-from .schema import KINDS, SCOPES
+from .schema import ENTITY_KINDS, ENTRY_KINDS, KINDS, SCOPES
 
 SOURCES = {
     "patterns": ("pattern", "example"),
@@ -15,8 +15,11 @@ SOURCES = {
     "memories": ("memory",),
     "rules": ("rule",),
     "docs": ("doc",),
+    "entries": ENTRY_KINDS,
+    "entities": ENTITY_KINDS,
+    "terms": ("term",),
 }
-"""The knowledge-index seed's source names, and `docs`; each means one or two kinds."""
+"""The knowledge-index seed's source names, and ours; each means some kinds."""
 
 DATE_KEYS = ("updated", "last_updated", "lastUpdated", "modified", "date", "created")
 """Frontmatter keys that date a document; the first one present counts."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change that an older reader cannot read."""
 
 INDEX_VERSION = "1.0"
@@ -19,7 +19,20 @@ INDEX_VERSION = "1.0"
 DOCUMENT_REF = "DOCUMENT"
 CHUNK_REF = "CHUNK"
 
-KINDS = ("pattern", "example", "prp", "memory", "rule", "doc")
+KINDS = (
+    "pattern", "example", "prp", "memory", "rule", "doc",
+    "command", "api", "guide", "feature", "setting", "troubleshooting", "term",
+    "design-pattern", "refactoring", "law", "smell",
+)  # fmt: skip
+ENTRY_KINDS = ("command", "api", "guide", "feature", "setting", "troubleshooting")
+"""Kinds of a command reference's entries; their key is the entry's id."""
+
+ENTITY_KINDS = ("design-pattern", "refactoring", "law", "smell")
+"""Kinds of canonical entities; their key is the entity's id."""
+
+FORMATS = ("entries", "console", "cli", "openapi", "glossary")
+"""Sources whose files hold several documents, each with a kind of its own."""
+
 SCOPES = ("system", "user")
 TAG_ORIGINS = ("frontmatter", "inline", "header")
 RELATION_TYPES = {
@@ -30,8 +43,36 @@ RELATION_TYPES = {
     "implements": "the text claims that this file implements it",
     "see_also": "similar by the mean of the documents' vectors",
     "duplicate_of": "the same text, white space aside",
+    "related_to": "named as related: entries, canonical entities",
+    "solves": "a pattern or refactoring removes the smell",
+    "solved_by": "inverse of solves",
+    "enforces": "it makes code obey the law",
+    "enforced_by": "inverse of enforces",
+    "violates": "the smell breaks the law",
+    "violated_by": "inverse of violates",
+    "requires": "it needs the other one first",
+    "required_by": "inverse of requires",
+    "enables": "it makes the other one possible",
+    "enabled_by": "inverse of enables",
 }
-RELATION_ORIGINS = ("metadata", "id", "path", "markdown-link", "wikilink", "memory", "similarity", "content")
+ENTITY_RELATIONS = ("solves", "enforces", "violates", "related_to", "requires", "enables")
+"""Relations that canonical entities declare."""
+
+INVERSE_RELATIONS = {
+    "solves": "solved_by",
+    "enforces": "enforced_by",
+    "violates": "violated_by",
+    "requires": "required_by",
+    "enables": "enabled_by",
+    "related_to": "related_to",
+}
+RELATION_ORIGINS = (
+    "metadata", "id", "path", "markdown-link", "wikilink", "memory", "similarity", "content",
+    "entry", "inverse", "inferred",
+)  # fmt: skip
+"""Where a relation comes from. entry: an id in an entry's or entity's metadata; inverse: the other direction
+of a declared relation; inferred: a refactoring that solves a smell enforces the law the smell violates."""
+
 SEVERITIES = ("error", "warning", "info")
 RULE_SEVERITIES = ("mandatory", "forbidden", "advisory")
 SEARCH_FIELDS = ("title", "aliases", "headings", "keywords", "tags", "path", "summary", "body", "identifiers")
@@ -112,7 +153,11 @@ SOURCES = _table(
     Column("path", "VARCHAR", "POSIX path below the package's root"),
     Column("status", "VARCHAR", "indexed, excluded or rejected (rejected ones have a diagnostic)"),
     Column("reason", "VARCHAR", "rule that excluded or rejected it; for indexed files the source that took it"),
-    Column("kind", "VARCHAR", f"one of {', '.join(KINDS)}; empty unless indexed"),
+    Column(
+        "kind",
+        "VARCHAR",
+        f"of its documents, or where each has its own: {', '.join(FORMATS)}; empty unless indexed",
+    ),
     Column("scope", "VARCHAR", f"one of {', '.join(SCOPES)}; empty unless indexed"),
     Column("bytes", "BIGINT", "size of an indexed or rejected file in bytes; 0 for excluded ones"),
     Column("content_hash", "VARCHAR", "SHA-256 of the file's bytes; empty unless read"),
@@ -125,10 +170,15 @@ DOCUMENTS = _table(
     Column("document", DOCUMENT_REF, "the document"),
     Column("package", "VARCHAR", "see sources"),
     Column("path", "VARCHAR", "see sources"),
+    Column("file", "VARCHAR", "path of the file it was read from; for a part of a file, `path` is `file#id`"),
     Column("commit", "VARCHAR", "commit the text was read at; empty for the project's own files"),
     Column("scope", "VARCHAR", "system or user"),
     Column("kind", "VARCHAR", f"one of {', '.join(KINDS)}"),
-    Column("key", "VARCHAR", "short name, unique within (scope, kind): PRP id, file stem, memory topic/name"),
+    Column(
+        "key",
+        "VARCHAR",
+        "short name, unique within (scope, kind): PRP id, file stem, topic/name, id of an entry or entity",
+    ),
     Column("title", "VARCHAR", "title"),
     Column("title_origin", "VARCHAR", "frontmatter, heading, docstring, comment or file-name"),
     Column("summary", "VARCHAR", "frontmatter summary/description, or the first paragraph (at most 300 characters)"),
@@ -142,10 +192,22 @@ DOCUMENTS = _table(
     Column("keywords", "VARCHAR[]", "search words, from the metadata"),
     Column("implementations", "VARCHAR[]", "PRPs and patterns: files and code names the text claims"),
     Column("frontmatter", "VARCHAR", "metadata as JSON, keys sorted"),
-    Column("text", "VARCHAR", "the file's decoded text; offsets count its characters"),
+    Column("text", "VARCHAR", "the file's decoded text, or its part as Markdown; offsets count its characters"),
     Column("body_start", "INTEGER", "character offset at which the body begins, after the frontmatter"),
     Column("line_count", "INTEGER", "lines of the text"),
-    Column("content_hash", "VARCHAR", "SHA-256 of the file's bytes"),
+    Column("content_hash", "VARCHAR", "SHA-256 of the file's bytes (for an entity, with its part of relations.json)"),
+)
+
+FILES = _table(
+    "files",
+    "files that were extracted, as they were then",
+    "package path",
+    Column("package", "VARCHAR", "see sources"),
+    Column("path", "VARCHAR", "see sources"),
+    Column("kind", "VARCHAR", "see sources"),
+    Column("scope", "VARCHAR", "see sources"),
+    Column("content_hash", "VARCHAR", "see sources"),
+    stage_only=True,
 )
 
 TAGS = _table(
@@ -333,6 +395,7 @@ TABLES: dict[str, Table] = {
     for t in (
         SOURCES,
         DOCUMENTS,
+        FILES,
         TAGS,
         HEADINGS,
         MENTIONS,

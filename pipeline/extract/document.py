@@ -8,12 +8,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from pipeline.diagnostics import Diagnostic
-from pipeline.extract import code, mentions, prp, rules, tags
+from pipeline.extract import agent_log, code, mentions, prp, rules, tags
+from pipeline.formats.page import Page
 from pipeline.frontmatter import Frontmatter, read_frontmatter
 from pipeline.markdown import Heading, Outline, Unit, line_starts, outline, source_outline
-from pipeline.sources.layout import MARKDOWN
+from pipeline.plaintext import text_outline
+from pipeline.sources.layout import MARKDOWN, TEXTS
 from pipeline.sources.protocol import SourceText
 from syntropy.ids import document_uid, heading_anchor
+from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS
 
 SUMMARY_LENGTH = 300
 _TITLE_KEYS = ("title", "name", "feature_name", "feature")
@@ -33,7 +36,7 @@ _FIELD_ONLY = re.compile(
 class Extracted(NamedTuple):
     """Rows of one document, in the column order of their stage tables.
 
-    `document[6]` (key) and the rules' labels are candidates until `catalog` makes them unique.
+    The document's key and the rules' labels are candidates until `catalog` makes them unique.
     """
 
     document: tuple[Any, ...]
@@ -45,10 +48,19 @@ class Extracted(NamedTuple):
     outline: tuple[str, str]
 
 
-def extract(source: SourceText) -> Extracted:
-    """All rows of one text. Never raises for bad input: what is wrong becomes a diagnostic."""
+def extract(source: SourceText, page: Page) -> Extracted:
+    """All rows of one page of a file. Never raises for bad input: what is wrong becomes a diagnostic."""
     suffix = "." + source.path.rpartition(".")[2].lower()
-    return _markdown(source) if suffix in MARKDOWN else _source_code(source)
+    path = f"{source.path}#{page.id}" if page.id else source.path
+    part = source._replace(path=path, kind=page.kind, text=page.text)
+    if page.text is not source.text or suffix in MARKDOWN:
+        found = _markdown(part)
+    else:
+        found = _plain_text(part) if suffix in TEXTS else _source_code(part)
+    return found._replace(
+        document=(*found.document[:3], source.path, *found.document[3:]),
+        diagnostics=[d._replace(path=source.path) for d in found.diagnostics],
+    )
 
 
 def stored_outline(text: str, units: str, headings: list[Heading]) -> Outline:
@@ -82,12 +94,16 @@ def _markdown(source: SourceText) -> Extracted:
     lines = [source.text[a:b].rstrip("\r\n") for a, b in pairwise(shape.lines)]
     first = source.text.count("\n", 0, max(front.body_start, front.block_end))
     prose = [line for n, line in enumerate(lines) if n >= first and n not in shape.code_lines]
-    metadata = dict(front.metadata)
+    metadata = {**json.loads(source.metadata), **front.metadata}
     is_prp = source.kind == "prp"
     if is_prp:
         metadata = {**prp.head_fields(prose), **metadata}
     title, origin = _title(metadata, shape.headings, source.path)
+    if source.kind == "memory":
+        metadata = {**agent_log.metadata(shape.headings), **metadata}
     found = mentions.from_metadata(metadata) + mentions.from_text(source.text, shape, is_prp=is_prp)
+    if source.kind in (*ENTRY_KINDS, *ENTITY_KINDS):
+        found += mentions.from_entry(metadata)
     diagnostics = []
     if front.problem:
         problem_code, message, hint, line = front.problem
@@ -116,6 +132,34 @@ def _markdown(source: SourceText) -> Extracted:
         found=found,
         found_rules=found_rules,
         diagnostics=diagnostics,
+    )
+
+
+def _plain_text(source: SourceText) -> Extracted:
+    """A text with headings, as it is written."""
+    shape = text_outline(source.text, source.path.lower())
+    lines = [source.text[a:b].rstrip("\r\n") for a, b in pairwise(shape.lines)]
+    titles = {h.line + n for h in shape.headings for n in range(3)}  # with the lines under and over them
+    prose = [line for n, line in enumerate(lines) if n not in shape.code_lines and n not in titles]
+    top = min((h.level for h in shape.headings), default=1)
+    headings = [h._replace(level=h.level - top + 1) for h in shape.headings]
+    title, origin = _title({}, headings, source.path)
+    return _rows(
+        source,
+        key=_key(source, {}),
+        title=title,
+        title_origin=origin,
+        summary=_summary({}, prose),
+        facts=None,
+        implementations=[],
+        metadata={},
+        body_start=0,
+        shape=shape,
+        headings=headings,
+        found_tags=tags.extract_tags({}, prose, headings),
+        found=mentions.from_text(source.text, shape),
+        found_rules=[],
+        diagnostics=[],
     )
 
 
@@ -255,6 +299,11 @@ def _from_file_name(path: str) -> str:
 def _key(source: SourceText, metadata: dict[str, Any]) -> str:
     """Short name: a memory keeps its topic folders, others are called as their file."""
     stem = source.path.rpartition(".")[0]
+    if source.kind in (*ENTRY_KINDS, *ENTITY_KINDS):
+        declared = metadata.get("id")
+        return str(declared) if isinstance(declared, str | int) and str(declared).strip() else stem.rpartition("/")[2]
+    if source.kind == "term":
+        return source.path.rpartition("#")[2]
     if source.kind == "memory":
         _, found, topic = stem.rpartition("memories/")
         return topic if found else stem.rpartition("/")[2]

@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 
 from pipeline.markdown import Outline
 from pipeline.sources.layout import SOURCE_CODE
+from syntropy.schema import ENTITY_RELATIONS
+
+GENERATED = "auto:"
+"""How the `source` of a generated entry begins; the file it was read from follows (the Helios seed)."""
 
 EVIDENCE_LENGTH = 200
 MAX_LINE = 4_000
@@ -26,6 +30,7 @@ _PRP_ID = re.compile(r"\bPRP-(?:\d{1,6}(?:\.\d{1,4}){0,4}|[A-Z]\b)")
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 _BARE_PATH = re.compile(r"(?<![\w/:.])(?:[\w.@-]{1,60}/){1,12}[\w.@-]{0,80}\.[A-Za-z]{1,8}\b")
 _SCHEME = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|//|#|mailto:)")
+_ENTITY_ID = re.compile(r"^(?:DP|RF|LAW|SMELL)-\d{1,4}(?:-[A-Z]{1,2})?$")
 _NAME = re.compile(r"^[a-z0-9]+(?:[-_][a-z0-9]+)+$")
 _CODE_NAME = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(\)$|^[A-Z][a-z0-9]+[A-Z]\w*(?:\.\w+)?$")
 _FIELD = re.compile(
@@ -82,8 +87,26 @@ def from_metadata(metadata: dict[str, Any], line: int = 1) -> list[Mention]:
         values = value if isinstance(value, list) else re.split(r"[,;]", str(value)) if value is not None else []
         for item in values:
             target = _metadata_target(item)
-            if target:
+            if target.startswith(GENERATED):
+                path = target.removeprefix(GENERATED)
+                found.append(Mention(path, relation, "path", line, f"{key}: {target}"))
+            elif target:
                 found.append(Mention(target, relation, "metadata", line, f"{key}: {target}"))
+    return found
+
+
+def from_entry(metadata: dict[str, Any]) -> list[Mention]:
+    """An entry's `relatedIds` and an entity's `relations`, each target by its id."""
+    related = metadata.get("relatedIds")
+    found = [
+        Mention(str(target), "related_to", "entry", 1, f"relatedIds: {target}")
+        for target in (related if isinstance(related, list) else [])
+    ]
+    relations = metadata.get("relations")
+    for kind in ENTITY_RELATIONS:
+        targets = relations.get(kind) if isinstance(relations, dict) else None
+        names = map(str, targets) if isinstance(targets, list) else ()
+        found += [Mention(name, kind, "entry", 0, f"{kind}: {name}") for name in names]
     return found
 
 
@@ -183,7 +206,7 @@ def _from_line(line: str, number: int, implementing: bool) -> list[Mention]:
                 is_code_path(token) and " " not in token
             ):
                 add(token, code_relation if is_code_path(token) else "references", "path")
-            elif _NAME.match(token):
+            elif _NAME.match(token) or _ENTITY_ID.match(token):
                 add(token, "references", "id")
     if "/" in line and "." in line:
         for target in _BARE_PATH.findall(_blank_links(line)):

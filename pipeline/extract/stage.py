@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pipeline.diagnostics import Diagnostic
-from pipeline.extract.document import extract
+from pipeline.extract.document import Extracted, extract
+from pipeline.formats.expand import expand
 from pipeline.frames import collected, from_rows, packed
 from pipeline.parallel import map_batches
 from pipeline.sources.protocol import SourceText
@@ -56,16 +57,25 @@ def _size(source: SourceText) -> int:
 def _extract_batch(batch: list[SourceText]) -> list[bytes]:
     rows: list[list[Any]] = [[] for _ in TABLES]
     for source in batch:
-        found = extract(source)
-        rows[0].append(found.document)
-        parts: tuple[list[Any], ...] = (
-            found.tags,
-            found.headings,
-            found.mentions,
-            found.rules,
-            found.diagnostics,
-            [found.outline],
-        )
-        for position, part in enumerate(parts, start=1):
-            rows[position].extend(part)
+        found = expand(source.text, source.path, source.kind)
+        rows[5] += [
+            Diagnostic("extract", severity, code, source.package, source.path, line, message, hint)
+            for severity, code, line, message, hint in found.problems
+        ]
+        for page in found.pages:
+            _add(rows, extract(source, page))
     return [packed(from_rows(table, members)) for table, members in zip(TABLES, rows, strict=True)]
+
+
+def _add(rows: list[list[Any]], found: Extracted) -> None:
+    parts: tuple[list[Any], ...] = (
+        [found.document],
+        found.tags,
+        found.headings,
+        found.mentions,
+        found.rules,
+        found.diagnostics,
+        [found.outline],
+    )
+    for position, part in enumerate(parts):
+        rows[position].extend(part)

@@ -17,7 +17,13 @@ from pipeline.extract.prp import DONE
 from pipeline.frames import from_rows
 from syntropy.schema import VIOLATIONS
 
-_FROM_DIAGNOSTICS = ("missing-implementation", "dangling-reference", "duplicate-key")
+_FROM_DIAGNOSTICS = (
+    "missing-implementation",
+    "dangling-reference",
+    "duplicate-key",
+    "undocumented-command",
+    "gone-command",
+)
 
 
 class Drift(NamedTuple):

@@ -24,6 +24,7 @@ _DANGLING = {
     "memory": "refers to mem:{target}, which is no memory",
     "id": "refers to {target}, which no PRP claims",
     "metadata": "names {target}, which no document claims",
+    "entry": "names {target}, which no entry or entity is called",
 }
 
 
@@ -64,6 +65,8 @@ def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.Dat
 def _resolve(resolver: Resolver, package: str, path: str, target: str, relation: str, origin: str) -> Target | None:
     if origin == "memory":
         return resolver.memory(package, target)
+    if origin == "entry":
+        return resolver.entry(package, target)
     if origin == "wikilink":
         return resolver.wikilink(package, path, target)
     if origin == "id":

@@ -12,6 +12,7 @@ import polars as pl
 
 from pipeline.extract.prp import normalized_id
 from syntropy.ids import slugify, split_uid
+from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS
 
 _SUFFIXES = ("", ".md", ".mdx", "/README.md", "/index.md", "/index.mdx", "/readme.md")
 _LINE_SUFFIX = re.compile(r":\d+(?:[-:]\d+)?$")
@@ -36,6 +37,7 @@ class Resolver:
         self._prps: dict[tuple[str, str], str] = {}
         self._memories: dict[tuple[str, str], str] = {}
         self._names: dict[tuple[str, str], str] = {}
+        self._entries: dict[tuple[str, str], str] = {}
         for uid, package, path, kind, key, title in documents.select(
             "document", "package", "path", "kind", "key", "title"
         ).iter_rows():
@@ -47,10 +49,12 @@ class Resolver:
                     self._prps.setdefault((package, normalized_id(claimed)), uid)
                 else:
                     self._names.setdefault((package, slugify(claimed)), uid)
+            if kind in (*ENTRY_KINDS, *ENTITY_KINDS):
+                self._entries.setdefault((package, claimed), uid)
             if kind == "memory":
                 self._memories.setdefault((package, claimed), uid)
                 self._memories.setdefault((package, stem), uid)
-            if kind in ("pattern", "example", "memory"):
+            if kind in ("pattern", "example", "memory", *ENTRY_KINDS, *ENTITY_KINDS):
                 self._names.setdefault((package, slugify(claimed)), uid)
             self._names.setdefault((package, "wiki:" + slugify(stem)), uid)
             self._names.setdefault((package, "wiki:" + slugify(title)), uid)
@@ -89,6 +93,11 @@ class Resolver:
 
     def memory(self, package: str, name: str) -> Target | None:
         uid = self._memories.get((package, name.removesuffix(".md")))
+        return Target(uid, split_uid(uid)[1]) if uid else None
+
+    def entry(self, package: str, name: str) -> Target | None:
+        """An entry or entity by its id."""
+        uid = self._entries.get((package, name))
         return Target(uid, split_uid(uid)[1]) if uid else None
 
     def name(self, package: str, name: str) -> Target | None:

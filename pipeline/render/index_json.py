@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.link.drift import Drift
 from syntropy.config import Config
 from syntropy.ids import split_uid
-from syntropy.schema import INDEX_VERSION
+from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION
 
 EXCERPT_LENGTH = 200
 RULE_EXCERPT_LENGTH = 100
@@ -52,6 +52,10 @@ def index_document(tables: dict[str, pl.DataFrame], drift: Drift, config: Config
             "system_prps": entries(("prp",), "system"),
             "user_prps": entries(("prp",), "user"),
             "memories": entries(("memory",), "user"),
+            "commands": entries(("command",), "user"),
+            "references": entries(tuple(k for k in ENTRY_KINDS if k != "command"), "user"),
+            "entities": entries(ENTITY_KINDS, "user"),
+            "terms": entries(("term",), "user"),
             "system_rules": _rules(tables["rules"], "system"),
             "user_rules": _rules(tables["rules"], "user"),
         },
@@ -82,6 +86,8 @@ def _entry(row: dict[str, Any], tags: dict[str, list[str]], referenced: dict[str
             "status": row["status"],
         }
     entry["tags"] = tags.get(row["document"], [])
+    if row["kind"] in (*ENTRY_KINDS, *ENTITY_KINDS, "term"):
+        entry |= {"title": row["title"], "kind": row["kind"], "aliases": row["aliases"]}
     if row["kind"] in ("pattern", "example"):
         entry |= {"kind": row["kind"], "referenced_by": referenced.get(row["document"], [])}
     entry["excerpt"] = _excerpt(row["summary"] or row["title"], EXCERPT_LENGTH)

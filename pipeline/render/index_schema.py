@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from syntropy.schema import INDEX_VERSION, RULE_SEVERITIES
+from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION, RULE_SEVERITIES
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 _TEXT = {"type": "string"}
@@ -45,6 +45,16 @@ _PRP = _object(
     }
 )
 _MEMORY = _object({"source": _TEXT, "tags": _STRINGS, "excerpt": {"type": "string", "maxLength": 200}})
+_ENTRY = _object(
+    {
+        "source": _TEXT,
+        "tags": _STRINGS,
+        "title": _TEXT,
+        "kind": {"enum": [*ENTRY_KINDS, *ENTITY_KINDS, "term"]},
+        "aliases": _STRINGS,
+        "excerpt": {"type": "string", "maxLength": 200},
+    }
+)
 _RULE = _object(
     {
         "source": _TEXT,
@@ -88,6 +98,10 @@ INDEX_SCHEMA: dict[str, Any] = {
                     "system_prps": _map(_PRP),
                     "user_prps": _map(_PRP),
                     "memories": _map(_MEMORY),
+                    "commands": _map(_ENTRY),
+                    "references": _map(_ENTRY),
+                    "entities": _map(_ENTRY),
+                    "terms": _map(_ENTRY),
                     "system_rules": _map(_RULE),
                     "user_rules": _map(_RULE),
                 }

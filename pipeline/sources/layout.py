@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
 
+from pipeline.sources.canonical import kind_of
 from syntropy.config import SourcesConfig
 
 MARKDOWN = frozenset({".md", ".mdx", ".markdown"})
@@ -18,6 +19,24 @@ SOURCE_CODE = frozenset({
     ".hpp", ".cs", ".swift", ".scala", ".sh", ".bash", ".zsh", ".sql", ".lua", ".pl", ".r", ".jl", ".ex", ".exs",
     ".erl", ".hs", ".ml", ".clj", ".dart", ".vue", ".yaml", ".yml", ".toml",
 })  # fmt: skip
+
+TEXTS = frozenset({".rst", ".rest", ".adoc", ".asciidoc", ".txt"})
+"""Taken as text with headings, where a source names them."""
+
+NOTEBOOK = ".ipynb"
+_DOCUMENTS = MARKDOWN | TEXTS | {NOTEBOOK}
+_SCRIPTS = frozenset({".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs"})
+_DATA = frozenset({".json", ".yaml", ".yml"})
+
+SUFFIXES = {
+    "entries": MARKDOWN | _DATA | _SCRIPTS,
+    "console": _SCRIPTS,
+    "cli": frozenset({".py"}),
+    "openapi": _DATA | _SCRIPTS,
+    "glossary": frozenset({".csv", ".tsv"}),
+    "canonical": MARKDOWN,
+}
+"""What each source can read; all others read documents, and examples source code, too."""
 
 _PATTERN_FOLDERS = frozenset({"patterns", "pattern"})
 
@@ -45,6 +64,12 @@ class Layout:
                 ("system_docs", "system", "doc"),
                 ("rules", "user", "rule"),
                 ("memories", "user", "memory"),
+                ("entries", "user", "entries"),
+                ("consoles", "user", "console"),
+                ("command_lines", "user", "cli"),
+                ("openapi", "user", "openapi"),
+                ("canonical", "user", "canonical"),
+                ("glossaries", "user", "glossary"),
                 ("prps", "user", "prp"),
                 ("examples", "user", "example"),
                 ("docs", "user", "doc"),
@@ -63,14 +88,14 @@ class Layout:
         """The source of a file, or None where no source takes it."""
         folder, _, name = path.rpartition("/")
         suffix = "." + name.rpartition(".")[2].lower() if "." in name else ""
-        if suffix not in MARKDOWN and suffix not in SOURCE_CODE:
-            return None
         for source, scope, kind, spec in self._sources:
-            if not spec.match_file(path):
+            taken = SUFFIXES.get(kind, _DOCUMENTS | SOURCE_CODE if kind == "example" else _DOCUMENTS)
+            if suffix not in taken or not spec.match_file(path):
                 continue
+            if kind == "canonical":
+                kind = kind_of(path, {}) or "doc"
             if kind == "example":
                 in_patterns = not _PATTERN_FOLDERS.isdisjoint(folder.lower().split("/"))
                 return Assignment(source, "pattern" if in_patterns else "example", scope)
-            if suffix in MARKDOWN:
-                return Assignment(source, kind, scope)
+            return Assignment(source, kind, scope)
         return None

@@ -7,16 +7,19 @@ diagnostic. Folders that are pruned whole (`.git`, ignored ones) are one row eac
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pathspec import GitIgnoreSpec
 
 from pipeline.diagnostics import Diagnostic
+from pipeline.sources.canonical import Sidecars, kind_of
 from pipeline.sources.decode import UndecodableError, decode
-from pipeline.sources.layout import Layout
+from pipeline.sources.layout import Assignment, Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from syntropy.artifacts import DATABASE, MANIFEST
 from syntropy.config import SourcesConfig
@@ -41,6 +44,7 @@ class ProjectConnector:
         self._own = {path.strip("/") for path in own if path}
         self._files: list[SourceFile] = []
         self._diagnostics: list[Diagnostic] = []
+        self._sidecars = Sidecars(self._catalogue)
 
     def scan(self) -> Scan:
         """Walk, assign and hash. Raises BuildError above `sources.max_files`."""
@@ -48,7 +52,11 @@ class ProjectConnector:
         ignores: _IgnoreStack = ()
         if self._sources.respect_gitignore:
             ignores = self._with_ignore_file((), "", ".git/info/exclude")
+        self._sidecars = Sidecars(self._catalogue)
         self._walk("", ignores)
+        indexed = {file.path for file in self._files if file.status == "indexed"}
+        for path, code, line, message, hint in self._sidecars.problems(indexed):
+            self._diagnostics.append(self._diagnostic("warning", code, path, message, hint, line))
         self._files.sort(key=lambda f: f.path)
         return Scan(self._files, sorted(self._diagnostics))
 
@@ -58,14 +66,16 @@ class ProjectConnector:
             assert assignment is not None  # the scan called it indexed
             try:
                 data = read_regular_file(self._root / path)
+                about = self._about(path, assignment)
                 yield SourceText(
                     self.package,
                     path,
                     "",
-                    assignment.kind,
+                    kind_of(path, about) if about else assignment.kind,
                     assignment.scope,
-                    hashlib.sha256(data).hexdigest(),
+                    content_hash(data, about),
                     decode(data),
+                    canonical_json(about),
                 )
             except (OSError, UndecodableError) as error:
                 yield self._diagnostic(
@@ -150,12 +160,25 @@ class ProjectConnector:
         except OSError as error:
             self._reject(path, "unreadable", f"cannot be read: {error.strerror}", "check its permissions", size)
             return
-        digest = hashlib.sha256(data).hexdigest()
+        about = self._about(path, assignment)
+        kind = kind_of(path, about) if about else assignment.kind
+        digest = content_hash(data, about)
         self._files.append(
-            SourceFile(
-                self.package, path, "indexed", assignment.source, assignment.kind, assignment.scope, len(data), digest
-            )
+            SourceFile(self.package, path, "indexed", assignment.source, kind, assignment.scope, len(data), digest)
         )
+
+    def _about(self, path: str, assignment: Assignment) -> dict[str, Any]:
+        """What a canonical set says of one of its files."""
+        return self._sidecars.of(path) if assignment.source == "canonical" else {}
+
+    def _catalogue(self, path: str) -> str | None:
+        try:
+            data = read_regular_file(self._root / path)
+            return decode(data) if len(data) <= self._sources.max_file_bytes else ""
+        except FileNotFoundError:
+            return None
+        except (OSError, UndecodableError):
+            return ""  # reported as what it then is: no catalogue
 
     def _with_ignore_file(self, ignores: _IgnoreStack, folder: str, name: str) -> _IgnoreStack:
         path = self._root / folder / name
@@ -189,6 +212,16 @@ class ProjectConnector:
 
     def _diagnostic(self, severity: str, code: str, path: str, message: str, hint: str, line: int = 0) -> Diagnostic:
         return Diagnostic("sources", severity, code, self.package, path, line, message, hint)
+
+
+def content_hash(data: bytes, about: dict[str, Any]) -> str:
+    """SHA-256 of a file's bytes and, if there is something, of what a catalogue says of it."""
+    return hashlib.sha256(data + (b"\0" + canonical_json(about).encode() if about else b"")).hexdigest()
+
+
+def canonical_json(about: dict[str, Any]) -> str:
+    """JSON with sorted keys."""
+    return json.dumps(about, sort_keys=True, ensure_ascii=False)
 
 
 def read_regular_file(path: Path) -> bytes:

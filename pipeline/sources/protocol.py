@@ -34,6 +34,8 @@ class SourceText(NamedTuple):
     scope: str
     content_hash: str
     text: str
+    metadata: str = "{}"
+    """JSON of what another file says of this one."""
 
 
 class Scan(NamedTuple):

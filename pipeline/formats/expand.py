@@ -1,0 +1,30 @@
+"""Which reader takes a file."""
+
+from __future__ import annotations
+
+from pipeline.formats import console, entries, glossary, help_content, notebook, openapi, python_cli
+from pipeline.formats.page import Page, Pages
+
+SCRIPTS = (".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs")
+
+
+def expand(text: str, path: str, kind: str) -> Pages:
+    """The pages of a file; `kind` is that of its source. A file of any other form is one page, as it is."""
+    lower = path.lower()
+    if lower.endswith(".ipynb"):
+        return notebook.pages(text, kind)
+    if kind == "console":
+        return console.pages(text, path)
+    if kind == "cli":
+        return python_cli.pages(text, path)
+    if kind == "openapi":
+        return openapi.pages(text, path)
+    if kind == "glossary":
+        return glossary.pages(text, path)
+    if kind == "entries" and lower.endswith((".json", ".yaml", ".yml")):
+        return entries.pages(text, path)
+    if kind == "entries" and lower.endswith(SCRIPTS):
+        return help_content.pages(text, path)
+    if kind == "entries":
+        return entries.markdown_page(text)
+    return Pages([Page("", kind, text)])

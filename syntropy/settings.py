@@ -1,0 +1,245 @@
+"""The sections of syntropy.toml: every key with its default and what it means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+SYNONYMS = "synonyms"
+"""The one section whose keys are the user's own."""
+
+
+def _doc(text: str, default: Any) -> Any:
+    """A field with its description, which `syntropy init` writes beside the value as a comment."""
+    if isinstance(default, list | dict):
+        raise TypeError("defaults must be immutable")
+    return field(default=default, metadata={"doc": text})
+
+
+@dataclass(frozen=True)
+class ProjectConfig:
+    """What the project is called."""
+
+    name: str = _doc("name shown in INDEX.md; default: the folder's name", "")
+    framework_version: str = _doc("version of the framework whose documents lie in .ce/", "1.0")
+
+
+@dataclass(frozen=True)
+class PathsConfig:
+    """Where outputs go, relative to the project."""
+
+    out: str = _doc("folder of the published artifacts, relative to the project", "build")
+    cache: str = _doc("folder of caches and build state; safe to delete", ".syntropy")
+    index_copy: str = _doc("second place for syntropy-index.json, e.g. .ce/syntropy-index.json", "")
+
+
+@dataclass(frozen=True)
+class SourcesConfig:
+    """Which files are taken, and as what: gitignore patterns, the first source that matches wins."""
+
+    system_prps: tuple[str, ...] = _doc("framework PRPs", (".ce/PRPs/system/**",))
+    system_examples: tuple[str, ...] = _doc("framework patterns", (".ce/examples/system/**",))
+    system_rules: tuple[str, ...] = _doc("framework rules", (".ce/RULES.md",))
+    system_docs: tuple[str, ...] = _doc("other framework documents", (".ce/**",))
+    rules: tuple[str, ...] = _doc(
+        "the project's rules, at any depth",
+        ("**/CLAUDE.md", "**/CLAUDE.local.md", "**/AGENTS.md", "**/RULES.md"),
+    )
+    prps: tuple[str, ...] = _doc("PRPs; the folder below says executed or not", ("**/PRPs/**",))
+    examples: tuple[str, ...] = _doc("patterns and examples", ("**/examples/**",))
+    memories: tuple[str, ...] = _doc(
+        "agent memories and logs; subfolders are topics",
+        (".serena/memories/**", ".claude/memory/**", ".claude/memories/**", ".claude/logs/**", "memories/**"),
+    )
+    entries: tuple[str, ...] = _doc("entries: commands, guides, features, settings", ("knowledge/**",))
+    consoles: tuple[str, ...] = _doc("TypeScript sources of command consoles", ())
+    command_lines: tuple[str, ...] = _doc("Python sources of command lines", ())
+    openapi: tuple[str, ...] = _doc(
+        "OpenAPI 3 descriptions, and sources with @openapi comments",
+        ("**/openapi.yaml", "**/openapi.yml", "**/openapi.json"),
+    )
+    canonical: tuple[str, ...] = _doc(
+        "patterns, refactorings, laws, smells, beside a relations.json",
+        tuple(f"raw/{name}/**" for name in ("design-patterns", "refactoring", "software-engineering", "code-smells")),
+    )
+    glossaries: tuple[str, ...] = _doc("tables of terms", ("**/glossary.csv", "**/glossary.tsv"))
+    docs: tuple[str, ...] = _doc(
+        "documentation", ("docs/**", "**/*.md", "**/*.mdx", "**/*.rst", "**/*.adoc", "**/*.ipynb", "**/llms*.txt")
+    )
+    include: tuple[str, ...] = _doc("only files that match one of these", ("**",))
+    exclude: tuple[str, ...] = _doc(
+        "never these",
+        ("**/node_modules/**", "**/.venv/**", "**/venv/**", "**/__pycache__/**", "**/dist/**", "**/.DS_Store"),
+    )
+    respect_gitignore: bool = _doc("leave out what .gitignore files leave out", True)
+    max_file_bytes: int = _doc("larger files are listed, not indexed (bytes)", 2_000_000)
+    max_files: int = _doc("stop the build above this many files", 200_000)
+
+
+@dataclass(frozen=True)
+class ChunkConfig:
+    """How documents are cut."""
+
+    target_tokens: int = _doc("size of a chunk in tokens of the embedding model", 500)
+    overlap_tokens: int = _doc("tokens repeated where a section had to be split", 50)
+    min_tokens: int = _doc("a smaller section joins the next one of its parent", 40)
+    whole_file_tokens: int = _doc("README/index files up to this size stay one chunk", 750)
+    max_chunks_per_document: int = _doc("above it a document is listed, not indexed", 2_000)
+
+
+@dataclass(frozen=True)
+class EmbedConfig:
+    """Which model makes the vectors, and how."""
+
+    enabled: bool = _doc("without vectors only lexical search works", True)
+    model: str = _doc("'bundled', a folder, or a sentence-transformers model name", "bundled")
+    revision: str = _doc("revision of a model taken by name", "")
+    engine: Literal["auto", "onnx", "sentence-transformers", "ollama", "openai"] = _doc(
+        "auto: onnx for the bundled model on a CPU; ollama, openai: an endpoint (any that speaks its API)", "auto"
+    )
+    base_url: str = _doc("address of the endpoint; empty: Ollama on this machine", "")
+    api_key_env: str = _doc("environment variable that holds the endpoint's key", "OPENAI_API_KEY")
+    timeout_seconds: float = _doc("how long an endpoint may take for one request", 60.0)
+    device: str = _doc("cpu, cuda, mps; for sentence-transformers", "cpu")
+    window_tokens: int = _doc("tokens of a chunk that one vector covers", 128)
+    window_overlap: int = _doc("tokens that neighbouring windows share", 32)
+    threads: int = _doc("0: one for each core", 0)
+
+
+@dataclass(frozen=True)
+class LinkConfig:
+    """When documents count as similar."""
+
+    similar_threshold: float = _doc("cosine from which two documents are 'see also'", 0.6)
+    similar_limit: int = _doc("see-also links a document gets at most", 5)
+    similar_max_documents: int = _doc("above it no see-also (the comparison is quadratic)", 20_000)
+
+
+@dataclass(frozen=True)
+class StoreConfig:
+    """How the database is built."""
+
+    hnsw: Literal["auto", "always", "never"] = _doc("vector index; auto: from hnsw_min_vectors on", "auto")
+    hnsw_min_vectors: int = _doc("below it an exact scan is as fast", 100_000)
+    memory_limit: str = _doc("DuckDB's memory while building", "1GB")
+
+
+@dataclass(frozen=True)
+class RankingConfig:
+    """BM25F weights; they go into the postings when the database is built."""
+
+    k1: float = _doc("BM25 term saturation", 2.0)
+    b: float = _doc("BM25 length normalisation, in each field", 0.75)
+    title: float = _doc("BM25F weight of the title", 1.0)
+    aliases: float = _doc("BM25F weight of aliases", 1.0)
+    headings: float = _doc("BM25F weight of the heading path", 0.5)
+    keywords: float = _doc("BM25F weight of keywords", 1.0)
+    tags: float = _doc("BM25F weight of tags", 1.0)
+    path: float = _doc("BM25F weight of the path", 0.75)
+    summary: float = _doc("BM25F weight of the document's summary", 0.1)
+    body: float = _doc("BM25F weight of the text", 1.0)
+    identifiers: float = _doc("BM25F weight of identifiers' parts and joined forms", 0.5)
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """Defaults of `search`; a call's own arguments win."""
+
+    mode: Literal["auto", "fast", "semantic", "hybrid"] = _doc(
+        "fast: BM25; semantic: vectors; hybrid: both; auto: fast for up to 3 words without '?', else hybrid", "hybrid"
+    )
+    limit: int = _doc("hits returned", 10)
+    threshold: float = _doc("hits below this score (0-1) are left out", 0.0)
+    hits_per_document: int = _doc("hits one document may take; 0: no cap", 3)
+    synonyms: bool = _doc("also look up synonyms; they never outrank the word itself", True)
+    profile: Literal["", "measured", "nocaap"] = _doc(
+        "a named set of the fusion keys below, which then do not count", ""
+    )
+    fusion: Literal["convex", "rrf"] = _doc("how both rankings become one: scores (convex) or ranks (rrf)", "convex")
+    lexical_weight: float = _doc("weight of the lexical ranking", 0.5)
+    semantic_weight: float = _doc("weight of the semantic ranking", 0.5)
+    semantic_floor: float = _doc("without any word in common, a passage needs this cosine to be a hit", 0.3)
+    rrf_k: int = _doc("constant of reciprocal rank fusion", 60)
+    path_boost: float = _doc("share added for each word of the query in the path", 0.0)
+    index_boost: float = _doc("share added for README and index files", 0.0)
+
+
+@dataclass(frozen=True)
+class EvalConfig:
+    """The project's golden queries; where there are some, a build that answers them worse is not published."""
+
+    queries: str = _doc("file of golden queries (JSONL) below the project; empty: none", "")
+    baseline: str = _doc("file of the stored figures (`syntropy eval --save`)", "eval-baseline.json")
+    tolerance: float = _doc("how much nDCG@10 of search.mode may fall below the baseline", 0.02)
+
+
+@dataclass(frozen=True)
+class ReaderConfig:
+    """How readers behave."""
+
+    stale_after: int = _doc("seconds after which changed sources are reported; -1: never", 300)
+
+
+@dataclass(frozen=True)
+class RenderConfig:
+    """Limits of the overview."""
+
+    index_max_tokens: int = _doc("budget of INDEX.md, at least 200", 8_000)
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    """When Dagster rebuilds, once its schedule or sensor is switched on."""
+
+    cron: str = _doc("schedule of the rebuild job (off until switched on in Dagster)", "0 5 * * *")
+    sensor_seconds: int = _doc("how often the sensor looks for changed sources", 30)
+
+
+@dataclass(frozen=True)
+class SecretsConfig:
+    """Credentials in indexed texts."""
+
+    redact: bool = _doc("replace credentials before a text is stored or embedded", True)
+    allow: tuple[str, ...] = _doc("values that are none, such as examples; * stands for anything", ())
+
+
+@dataclass(frozen=True)
+class PackagesConfig:
+    """Context packages (`syntropy package`); they are listed in .context/context.config.json."""
+
+    folder: str = _doc("where packages are installed", ".context")
+    include: tuple[str, ...] = _doc("files of a package that are taken", ("**",))
+    allow_file: bool = _doc("also file:// addresses and paths of this machine", False)
+    timeout_seconds: int = _doc("how long one git command or download may take", 120)
+    workers: int = _doc("packages fetched side by side", 8)
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole configuration; every section has defaults for every key."""
+
+    project: ProjectConfig = ProjectConfig()
+    paths: PathsConfig = PathsConfig()
+    sources: SourcesConfig = SourcesConfig()
+    chunk: ChunkConfig = ChunkConfig()
+    embed: EmbedConfig = EmbedConfig()
+    link: LinkConfig = LinkConfig()
+    store: StoreConfig = StoreConfig()
+    ranking: RankingConfig = RankingConfig()
+    search: SearchConfig = SearchConfig()
+    eval: EvalConfig = EvalConfig()
+    reader: ReaderConfig = ReaderConfig()
+    render: RenderConfig = RenderConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    secrets: SecretsConfig = SecretsConfig()
+    packages: PackagesConfig = PackagesConfig()
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """`[synonyms]`: word = ["others", …], in addition to the built-in groups; they go into the database."""
+
+    def canonical_json(self, *sections: str) -> str:
+        """Sorted JSON of the named sections (all of them by default), for digests."""
+        names = sections or tuple(f.name for f in fields(self))
+        parts = {n: self.synonyms if n == SYNONYMS else vars(getattr(self, n)) for n in names}
+        return json.dumps(parts, sort_keys=True)
