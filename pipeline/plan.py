@@ -24,7 +24,7 @@ class Stage:
 SCAN = "source_files"
 
 STAGES = (
-    Stage("documents", ((SCAN, "sources"),)),
+    Stage("documents", ((SCAN, "sources"),), ("secrets",)),
     Stage(
         "chunks",
         (("documents", "documents"), ("documents", "tags"), ("documents", "headings"), ("documents", "outlines")),

@@ -134,7 +134,9 @@ class Steps:
         former = self._former("documents")
         files, kept = _unchanged(wanted, former)
         changed = wanted.join(files, on=["package", "path"], how="anti")
-        found = extraction.extract_texts(self._texts(changed), total=int(changed["bytes"].sum()))
+        found = extraction.extract_texts(
+            self._texts(changed), self.workspace.config.secrets, total=int(changed["bytes"].sum())
+        )
         tables = {
             name: pl.concat([former[name].filter(pl.col("document").is_in(kept.implode())), getattr(found, name)])
             if former

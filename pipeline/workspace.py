@@ -98,7 +98,7 @@ class Workspace:
 
     def method(self, stage: str) -> str:
         """Digest of how a stage works (code and configuration): what former rows must agree with."""
-        sections = {"chunks": ("chunk", "embed"), "documents": ()}.get(stage, ())
+        sections = {"chunks": ("chunk", "embed"), "documents": ("secrets",)}.get(stage, ())
         return digest(stage, code_digest(), self.config.canonical_json(*sections) if sections else "")
 
     def table(self, stage: str, name: str, *, only: str = "", without: str = "") -> pl.DataFrame:

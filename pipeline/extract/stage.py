@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -12,7 +13,9 @@ from pipeline.extract.document import Extracted, extract
 from pipeline.formats.expand import expand
 from pipeline.frames import collected, from_rows, packed
 from pipeline.parallel import map_batches
+from pipeline.secrets import redact
 from pipeline.sources.protocol import SourceText
+from syntropy.config import SecretsConfig
 from syntropy.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAGS
 
 
@@ -31,13 +34,13 @@ class Documents(NamedTuple):
 TABLES = (DOCUMENTS, TAGS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS, OUTLINES)
 
 
-def extract_texts(texts: Iterable[SourceText | Diagnostic], *, total: int = 0) -> Documents:
-    """Rows of each text; diagnostics among the input (files gone since the scan) pass through.
+def extract_texts(texts: Iterable[SourceText | Diagnostic], secrets: SecretsConfig, *, total: int = 0) -> Documents:
+    """Rows of each text, credentials replaced; diagnostics among the input (files gone since the scan) pass through.
 
     `total` is about the texts' size in bytes: much of it is worth more than one process.
     """
     lost: list[Diagnostic] = []
-    batches = map_batches(_extract_batch, _texts_of(texts, lost), _size, total=total)
+    batches = map_batches(partial(_extract_batch, secrets), _texts_of(texts, lost), _size, total=total)
     found = Documents(*collected(TABLES, batches))
     return found._replace(diagnostics=pl.concat([found.diagnostics, from_rows(DIAGNOSTICS, lost)]))
 
@@ -54,9 +57,10 @@ def _size(source: SourceText) -> int:
     return len(source.text)
 
 
-def _extract_batch(batch: list[SourceText]) -> list[bytes]:
+def _extract_batch(secrets: SecretsConfig, batch: list[SourceText]) -> list[bytes]:
     rows: list[list[Any]] = [[] for _ in TABLES]
-    for source in batch:
+    for given in batch:
+        source = _redacted(given, secrets, rows[5]) if secrets.redact else given
         found = expand(source.text, source.path, source.kind)
         rows[5] += [
             Diagnostic("extract", severity, code, source.package, source.path, line, message, hint)
@@ -65,6 +69,18 @@ def _extract_batch(batch: list[SourceText]) -> list[bytes]:
         for page in found.pages:
             _add(rows, extract(source, page))
     return [packed(from_rows(table, members)) for table, members in zip(TABLES, rows, strict=True)]
+
+
+def _redacted(source: SourceText, secrets: SecretsConfig, diagnostics: list[Any]) -> SourceText:
+    """The text without credentials; each is reported by its rule and line, never by its value."""
+    text, findings = redact(source.text, secrets.allow)
+    for finding in findings:
+        message = f"holds what looks like a credential ({finding.rule}); it was redacted"
+        hint = "remove it and make a new one, or list it in secrets.allow"
+        diagnostics.append(
+            Diagnostic("extract", "warning", "secret", source.package, source.path, finding.line, message, hint)
+        )
+    return source._replace(text=text) if findings else source
 
 
 def _add(rows: list[list[Any]], found: Extracted) -> None:

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.extract.document import extract
+from pipeline.formats.page import Page
 from pipeline.sources.protocol import SourceText
 
 
 def extracted(text, path="docs/a.md", kind="doc", scope="user"):
-    return extract(SourceText("project", path, "", kind, scope, "0" * 64, text))
+    return extract(SourceText("project", path, "", kind, scope, "0" * 64, text), Page("", kind, text))
 
 
 def fields(found):

@@ -9,7 +9,7 @@ from pipeline.link.drift import measure_drift
 from pipeline.link.similar import similar_documents
 from pipeline.link.stage import duplicate_relations, link_mentions
 from pipeline.sources.project import ProjectConnector
-from syntropy.config import LinkConfig, SourcesConfig
+from syntropy.config import LinkConfig, SecretsConfig, SourcesConfig
 from syntropy.schema import RELATION_TYPES, RELATIONS, SOURCES, WINDOWS
 
 
@@ -17,7 +17,7 @@ def linked(root):
     connector = ProjectConnector(root, SourcesConfig())
     found = connector.scan()
     texts = connector.read([f.path for f in found.files if f.status == "indexed"])
-    tables = extract_texts(texts)
+    tables = extract_texts(texts, SecretsConfig())
     documents, clashes = unique_keys(tables.documents.sort("document"))
     rules = unique_labels(tables.rules.sort("document", "line"))
     links = link_mentions(documents, tables.mentions, rules, from_rows(SOURCES, found.files))
