@@ -130,7 +130,10 @@ class _Source:
         found: dict[str, list[Command]] = {}
         for name, node in self._functions.items():
             found[name] = list(self._block(self._own_body(node), (), (name,)))
-        entries = [c for name, commands in found.items() if name not in self._called for c in commands]
+        roots = [name for name in found if name not in self._called]
+        if not any(found[name] for name in roots):
+            roots = [name for name in found if found[name]][:1]  # all call each other: the first one is the way in
+        entries = [c for name in roots for c in found[name]]
         if not found:
             entries = list(self._block(self._root, (), ()))
         merged: dict[tuple[str, ...], Command] = {}

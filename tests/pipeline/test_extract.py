@@ -16,7 +16,7 @@ def extracted(text, path="docs/a.md", kind="doc", scope="user"):
 
 
 def fields(found):
-    names = ("uid", "package", "path", "commit", "scope", "kind", "key", "title", "title_origin", "summary", "status", "verified",
+    names = ("uid", "package", "path", "file", "commit", "scope", "kind", "key", "title", "title_origin", "summary", "status", "verified",
              "aliases", "keywords", "implementations", "frontmatter", "text", "body_start", "line_count", "content_hash")  # fmt: skip
     return dict(zip(names, found.document, strict=True))
 
