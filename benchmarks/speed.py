@@ -257,6 +257,7 @@ def syntropy_config():
 
 def one_shot() -> dict[str, object]:
     """Whole processes: `syntropy search` against "import duckdb, open, select 1"; and peak memory."""
+    command("build", "--project", str(WORK / "scifact"), "--quiet")
     out = str(WORK / "scifact" / "build")
     database = str(locate(Path(out), DATABASE))
     bare = f"import duckdb; print(duckdb.connect({database!r}, read_only=True).execute('SELECT 1').fetchone())"
