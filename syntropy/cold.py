@@ -44,6 +44,22 @@ class Cold:
         """Where in the document the window of each chunk that is nearest to the vector begins."""
         return semantic.passages(self.database, vector, chunks)
 
+    def named(self, name: str) -> list[tuple[str, int]]:
+        """(origin, document) of the documents that have this name (`analysis.name_of`)."""
+        return self.database.rows("SELECT origin, document_id FROM names WHERE name = ? ORDER BY origin", [name])
+
+    def firsts(self, documents: Sequence[int], *, where: str, parameters: Sequence[object]) -> dict[int, int]:
+        """document -> its first chunk, of those with a chunk that passes the filter."""
+        if not documents:
+            return {}
+        return dict(
+            self.database.rows(
+                "SELECT document_id, min(c.chunk_id) FROM chunks c JOIN documents d USING (document_id) "
+                f"WHERE document_id IN ({numbers(documents)}) AND {where} GROUP BY document_id",
+                parameters,
+            )
+        )
+
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""
         if not chunks:

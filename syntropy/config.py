@@ -22,13 +22,14 @@ from typing import Any, Literal
 from .errors import ConfigError, ProjectNotFoundError
 from .schema import SEARCH_FIELDS
 from .settings import (
+    PACKAGES,
     SYNONYMS,
     ChunkConfig,
     Config,
     EmbedConfig,
     EvalConfig,
+    GitConfig,
     LinkConfig,
-    PackagesConfig,
     PathsConfig,
     ProjectConfig,
     RankingConfig,
@@ -52,8 +53,8 @@ __all__ = [
     "Config",
     "EmbedConfig",
     "EvalConfig",
+    "GitConfig",
     "LinkConfig",
-    "PackagesConfig",
     "PathsConfig",
     "ProjectConfig",
     "RankingConfig",
@@ -84,7 +85,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 def _sections() -> dict[str, Any]:
     """Section name -> dataclass of those with fixed keys."""
-    return {name: cls for name, cls in _hints(Config).items() if name != SYNONYMS}
+    return {name: cls for name, cls in _hints(Config).items() if name not in (SYNONYMS, PACKAGES)}
 
 
 def find_project(start: Path) -> Path | None:
@@ -140,7 +141,7 @@ def load_config(
         for section, values in _checked(layer, where).items():
             merged.setdefault(section, {}).update(values)
     sections = {name: cls(**merged.get(name, {})) for name, cls in _sections().items()}
-    config = Config(**sections, synonyms=merged.get(SYNONYMS, {}))
+    config = Config(**sections, synonyms=merged.get(SYNONYMS, {}), packages=merged.get(PACKAGES, {}))
     _check_ranges(config)
     return config
 
@@ -201,6 +202,9 @@ def _checked(layer: Overrides, where: str) -> dict[str, dict[str, Any]]:
                 if len(word.split()) != 1:
                     raise ConfigError(f"{where}: synonyms: {word!r} is no single word", hint="give single words")
             continue
+        if section == PACKAGES and isinstance(values, Mapping):
+            result[PACKAGES] = {alias: _package(value, f"{where}: packages.{alias}") for alias, value in values.items()}
+            continue
         if section not in sections:
             raise _unknown("section", section, sections, where)
         if not isinstance(values, Mapping):
@@ -213,6 +217,19 @@ def _checked(layer: Overrides, where: str) -> dict[str, dict[str, Any]]:
                 raise _unknown(f"key in [{section}]", key, hints, where)
             result.setdefault(section, {})[key] = _typed(hints[key], value, f"{where}: {section}.{key}")
     return result
+
+
+def _package(value: Any, where: str) -> dict[str, str]:
+    """A package as its address alone, or a table of source, path and version."""
+    table = {"source": value} if isinstance(value, str) else value
+    if not isinstance(table, Mapping) or not all(isinstance(text, str) for text in table.values()):
+        raise ConfigError(f"{where}: {value!r} is no package", hint='write { source = "https://…", path = "docs" }')
+    for key in table:
+        if key not in ("source", "path", "version"):
+            raise _unknown("key", key, {"source": 0, "path": 0, "version": 0}, where)
+    if not table.get("source"):
+        raise ConfigError(f"{where}: has no source", hint="name its git address")
+    return dict(table)
 
 
 def _unknown(what: str, name: str, known: Mapping[str, Any], where: str) -> ConfigError:

@@ -166,17 +166,20 @@ def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: 
 
     Where no term occurs, the stretch from offset `start` on.
     """
-    words = [(m.start(), m.end(), terms & _terms_of(m.group())) for m in _WORD.finditer(body)]
-    matches = [word for word in words if word[2]]
+    hits = {word: found for word in set(_WORD.findall(body)) if (found := terms & _terms_of(word))}
+    matches = [(m.start(), m.end(), hits[m.group()]) for m in _WORD.finditer(body) if m.group() in hits] if hits else []
     first = _densest(matches, length) if matches else start
     begin = _line_start(body, first, length)
     end = min(len(body), begin + length)
     if end < len(body):
         end = max(body.rfind(" ", begin + length // 2, end), body.rfind("\n", begin + length // 2, end), begin) or end
         end = end if end > begin else begin + length
-    text, offsets = _one_line(body, begin, end)
+    text = " ".join(body[begin:end].split())
     highlights = [
-        (offsets[a - begin], offsets[b - begin - 1] + 1) for a, b, _ in matches if begin <= a and b <= end and b > a
+        (place, place + b - a)
+        for a, b, _ in matches
+        if begin <= a and b <= end and b > a
+        for place in (len(" ".join([*body[begin:a].split(), ""])),)
     ]
     lead = "…" if body[:begin].strip() else ""
     tail = "…" if body[end:].strip() else ""
@@ -208,21 +211,6 @@ def _line_start(body: str, offset: int, length: int) -> int:
     if offset - line <= length // 2:
         return line
     return body.rfind(" ", line, offset - length // 3) + 1 or offset
-
-
-def _one_line(body: str, begin: int, end: int) -> tuple[str, list[int]]:
-    """Text with white space runs made single spaces, and the new offset of each of its characters."""
-    out: list[str] = []
-    offsets: list[int] = []
-    for character in body[begin:end]:
-        if character.isspace():
-            if out and out[-1] != " ":
-                out.append(" ")
-            offsets.append(max(0, len(out) - 1))
-        else:
-            out.append(character)
-            offsets.append(len(out) - 1)
-    return "".join(out).rstrip(), offsets
 
 
 def _matched_on(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import lexical
 from .analysis import index_terms, name_of
 from .config import SearchConfig
 from .errors import ConfigError, EncoderError, MissingDependencyError, UsageError
@@ -194,22 +193,19 @@ class _Ranking:
         """Documents whose title or alias is the query come first, by their best (or first) chunk."""
         if self._mode == "semantic":
             return found
-        bearers = self._database.rows("SELECT document_id FROM names WHERE name = ?", [name_of(self._query)])
+        bearers = self._tables.named(name_of(self._query))
         if not bearers:
             return found
-        rows = self._database.rows(
-            "SELECT n.origin, n.document_id, d.path, min(c.chunk_id) FROM names n JOIN documents d USING (document_id) "
-            f"JOIN chunks c USING (document_id) WHERE n.document_id IN ({lexical.numbers([d for (d,) in bearers])}) "
-            f"AND n.name = ? AND {self._where} GROUP BY ALL ORDER BY n.origin",
-            [name_of(self._query), *self._parameters],
-        )
+        firsts = self._tables.firsts([d for _, d in bearers], where=self._where, parameters=self._parameters)
+        owners |= self._tables.owners([c for c in firsts.values() if c not in owners])
         scores = {"title": (FULL_SCORE, "title-exact"), "alias": (ALIAS_SCORE, "alias")}
         at = {c.chunk: c for c in found}
-        for origin, document, path, first in rows:
+        for origin, document in bearers:
+            if document not in firsts:
+                continue
             score, label = scores[origin]
-            chunk = next((c.chunk for c in found if owners[c.chunk][0] == document), first)
+            chunk = next((c.chunk for c in found if owners[c.chunk][0] == document), firsts[document])
             candidate = at.setdefault(chunk, Candidate(chunk))
-            owners.setdefault(chunk, (document, path))
             if candidate.score <= score:
                 candidate.score = score
                 self.named[chunk] = label

@@ -41,7 +41,7 @@ def top(database: Database, vector: Sequence[float], *, where: str, parameters: 
     hnsw = database.has_vss and database.meta.get("hnsw") == "true" and int(database.meta["windows"]) >= HNSW_PAYS
     if where == "true" and hnsw:
         # a chunk may hold many of the nearest windows
-        sql = _HNSW_SQL.format(dimension=dimension, windows=limit * 4, limit=limit)
+        sql = _HNSW_SQL.format(dimension=dimension, windows=limit * 8, limit=limit)
         return database.rows(sql, [as_text(vector)])
     narrowed = "" if where == "true" else _NARROWED.format(where=where)
     sql = _EXACT_SQL.format(dimension=dimension, narrowed=narrowed, limit=limit)

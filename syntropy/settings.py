@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 SYNONYMS = "synonyms"
-"""The one section whose keys are the user's own."""
+PACKAGES = "packages"
+"""The two sections whose keys are the user's own."""
 
 
 def _doc(text: str, default: Any) -> Any:
@@ -206,11 +207,9 @@ class SecretsConfig:
 
 
 @dataclass(frozen=True)
-class PackagesConfig:
-    """Context packages (`syntropy package`); they are listed in .context/context.config.json."""
+class GitConfig:
+    """How context packages are fetched (`syntropy package`)."""
 
-    folder: str = _doc("where packages are installed", ".context")
-    include: tuple[str, ...] = _doc("files of a package that are taken", ("**",))
     allow_file: bool = _doc("also file:// addresses and paths of this machine", False)
     timeout_seconds: int = _doc("how long one git command or download may take", 120)
     workers: int = _doc("packages fetched side by side", 8)
@@ -234,12 +233,14 @@ class Config:
     render: RenderConfig = RenderConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     secrets: SecretsConfig = SecretsConfig()
-    packages: PackagesConfig = PackagesConfig()
+    git: GitConfig = GitConfig()
+    packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """`[packages]`: alias = { source = "…", path = "…", version = "…" }, instead of .context/context.config.json."""
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """`[synonyms]`: word = ["others", …], in addition to the built-in groups; they go into the database."""
 
     def canonical_json(self, *sections: str) -> str:
         """Sorted JSON of the named sections (all of them by default), for digests."""
         names = sections or tuple(f.name for f in fields(self))
-        parts = {n: self.synonyms if n == SYNONYMS else vars(getattr(self, n)) for n in names}
+        parts = {n: getattr(self, n) if n in (SYNONYMS, PACKAGES) else vars(getattr(self, n)) for n in names}
         return json.dumps(parts, sort_keys=True)

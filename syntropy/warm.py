@@ -6,6 +6,7 @@ well under a millisecond. A one-shot command never comes here, so it loads neith
 
 from __future__ import annotations
 
+import bisect
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -49,7 +50,9 @@ class Warm(Cold):
         self._masks: OrderedDict[tuple[str, tuple[object, ...]], Mask] = OrderedDict()
         self._vectors: _Vectors | None = None
         self._owners: tuple[list[int], list[str]] | None = None
+        self._names: dict[str, list[tuple[str, int]]] | None = None
         self._lock = threading.Lock()
+        self._last = threading.local()
 
     def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
         """As `lexical.facts_of`."""
@@ -108,27 +111,60 @@ class Warm(Cold):
                 found[chunk] = int(held.offsets[first + int(np.argmax(held.matrix[first:last] @ query))])
         return found
 
+    def named(self, name: str) -> list[tuple[str, int]]:
+        """As `Cold.named`."""
+        with self._lock:
+            if self._names is None:
+                self._names = {}
+                for known, origin, document in self.database.rows(
+                    "SELECT name, origin, document_id FROM names ORDER BY name, origin, document_id"
+                ):
+                    self._names.setdefault(known, []).append((origin, document))
+        return self._names.get(name, [])
+
+    def firsts(self, documents: Sequence[int], *, where: str, parameters: Sequence[object]) -> dict[int, int]:
+        """As `Cold.firsts`."""
+        if where != "true":
+            return super().firsts(documents, where=where, parameters=parameters)
+        of_chunks = self._documents_and_paths()[0]  # ascending, as chunks are numbered by document
+        places = {document: bisect.bisect_left(of_chunks, document) for document in documents}
+        return {d: place for d, place in places.items() if place < len(of_chunks) and of_chunks[place] == d}
+
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""
+        documents, paths = self._documents_and_paths()
+        return {chunk: (documents[chunk], paths[chunk]) for chunk in chunks}
+
+    def _documents_and_paths(self) -> tuple[list[int], list[str]]:
+        """By chunk; place 0 is no chunk's."""
         with self._lock:
             if self._owners is None:
                 rows = self.database.rows("SELECT document_id, path FROM chunks ORDER BY chunk_id")
                 self._owners = ([0, *(d for d, _ in rows)], ["", *(p for _, p in rows)])
-        documents, paths = self._owners
-        return {chunk: (documents[chunk], paths[chunk]) for chunk in chunks}
+            return self._owners
 
     def _added(self, weights: Mapping[str, float]) -> Floats:
+        """Summed impacts of all chunks; those of this thread's last query are kept, as it asks twice."""
+        known: tuple[Mapping[str, float], Floats] | None = getattr(self._last, "added", None)
+        if known is not None and known[0] is weights:
+            return known[1]
         total = np.zeros(self._size, np.float32)
         for term, weight in weights.items():
             chunks, impacts = self._postings.of(term)
             total[chunks] += impacts if weight == 1.0 else impacts * np.float32(weight)
+        self._last.added = (weights, total)
         return total
 
     def _cosines(self, vector: Sequence[float]) -> Floats:
+        """Cosines of all chunks; those of this thread's last query are kept, as it asks twice."""
+        known: tuple[Sequence[float], Floats] | None = getattr(self._last, "cosines", None)
+        if known is not None and known[0] is vector:
+            return known[1]
         held = self._matrix()
         cosines = np.full(self._size, -3.0, np.float32)
         if len(held.starts):
             cosines[held.owners] = np.maximum.reduceat(held.matrix @ np.asarray(vector, np.float32), held.starts)
+        self._last.cosines = (vector, cosines)
         return cosines
 
     def _best(self, scores: Floats, above: float, where: str, parameters: Sequence[object], limit: int) -> Scores:

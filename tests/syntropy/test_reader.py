@@ -151,7 +151,7 @@ def test_rules_and_drift(knowledge):
     report = knowledge.drift()
     assert report.score == round(len(report.violations) / report.claims, 4)
     assert {v.type for v in report.violations} == {
-        "dangling-reference", "duplicate-key", "missing-implementation", "unverified-prp"}  # fmt: skip
+        "dangling-reference", "duplicate-key", "missing-implementation", "undocumented-command", "unverified-prp"}  # fmt: skip
 
 
 def test_drift_tells_of_a_stale_index(demo_copy):

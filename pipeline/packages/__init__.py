@@ -1,0 +1,1 @@
+"""Context packages: folders of other repositories, installed by git and locked to a commit (nocaap's seed)."""
