@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.packages.manifest import CHECKOUTS, FOLDER, load_packages
+from pipeline.sources.package import PackageConnector, unreadable
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Connector, Scan
 from pipeline.workspace import Workspace, code_digest, digest, digest_rows
@@ -173,14 +175,31 @@ def pending(workspace: Workspace, *, extra: dict[str, tuple[str, ...]]) -> list[
 
 
 def connectors(workspace: Workspace) -> list[Connector]:
-    """The project's own files, our outputs left out."""
-    return [ProjectConnector(workspace.root, workspace.config.sources, own=workspace.own_folders())]
+    """The project's own files, our outputs left out, and its installed packages. Raises ConfigError."""
+    config = workspace.config
+    packages = load_packages(workspace.root, config)
+    own = [*workspace.own_folders(), f"{FOLDER}/{CHECKOUTS}"]
+    found: list[Connector] = [ProjectConnector(workspace.root, config.sources, own=own)]
+    for package in packages.wanted:
+        locked, checkout = packages.locked.get(package.alias), packages.checkout(package.alias)
+        if locked is not None and (checkout / ".git").is_dir():
+            found.append(
+                PackageConnector(package.alias, checkout, locked.commit, locked.path, config.sources, config.git)
+            )
+    return found
 
 
 def scan_all(workspace: Workspace) -> Scan:
-    """What all connectors met."""
-    scans = [connector.scan() for connector in connectors(workspace)]
-    return Scan([f for scan in scans for f in scan.files], [d for scan in scans for d in scan.diagnostics])
+    """What all connectors met; a listed package that is not installed is a diagnostic."""
+    readers = connectors(workspace)
+    scans = [connector.scan() for connector in readers]
+    installed = {connector.package for connector in readers}
+    missing = [
+        unreadable(package.alias, "is listed and not installed", f"`syntropy package update {package.alias}`")
+        for package in load_packages(workspace.root, workspace.config).wanted
+        if package.alias not in installed
+    ]
+    return Scan([f for scan in scans for f in scan.files], [*(d for scan in scans for d in scan.diagnostics), *missing])
 
 
 def scan_digest(scan: Scan) -> str:

@@ -23,15 +23,15 @@ def code_location() -> Path:
     return _WHEEL_LOCATION if _WHEEL_LOCATION.is_dir() else Path(__file__).parent.parent
 
 
+def package_manager() -> ModuleType:
+    """`pipeline.packages.manage`. Raises MissingDependencyError where only the readers are installed."""
+    _put_on_path()
+    return importlib.import_module("pipeline.packages.manage")
+
+
 def builder() -> ModuleType:
     """`assets.run`, the module that builds. Raises MissingDependencyError without the build extra."""
-    location = code_location()
-    if not (location / "assets" / "run.py").is_file():
-        raise MissingDependencyError("this installation holds the readers only", hint="pip install 'syntropy[build]'")
-    if str(location) not in sys.path:
-        sys.path.insert(0, str(location))
-        inherited = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = f"{location}{os.pathsep}{inherited}" if inherited else str(location)
+    _put_on_path()
     for module in ("polars", "pyarrow", "jinja2", "pyromark", "dagster"):
         if importlib.util.find_spec(module) is None:
             raise MissingDependencyError(
@@ -39,3 +39,14 @@ def builder() -> ModuleType:
                 hint="pip install 'syntropy[build]' (or [build-lite] without torch)",
             )
     return importlib.import_module("assets.run")
+
+
+def _put_on_path() -> None:
+    """Make `pipeline` and `assets` importable here and in child processes."""
+    location = code_location()
+    if not (location / "assets" / "run.py").is_file():
+        raise MissingDependencyError("this installation holds the readers only", hint="pip install 'syntropy[build]'")
+    if str(location) not in sys.path:
+        sys.path.insert(0, str(location))
+        inherited = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = f"{location}{os.pathsep}{inherited}" if inherited else str(location)

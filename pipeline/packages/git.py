@@ -22,7 +22,7 @@ _CONFIG = (
     "advice.detachedHead=false", "gc.auto=0",
 )  # fmt: skip
 _HTTPS = re.compile(r"^https://[^\s/@:]+(?::\d+)?/\S+$")
-_SSH = re.compile(r"^(?:ssh://(?:[\w.-]+@)?[\w.-]+(?::\d+)?/\S+|[\w.-]+@[\w.-]+:(?!//)[^\s:]\S*)$")
+_SSH = re.compile(r"^(?:ssh://(?:\w[\w.-]*@)?\w[\w.-]*(?::\d+)?/\S+|\w[\w.-]*@\w[\w.-]*:(?!//)[^\s:-]\S*)$")
 _FILE = re.compile(r"^file:///\S.*$")
 _DENIED = re.compile(
     r"(?i)denied|forbidden|could not read (?:username|password)|authentication failed|not found|40[134]\b|publickey"

@@ -6,6 +6,7 @@ are relative to the file. The Markdown files themselves carry no metadata.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import posixpath
 from collections.abc import Callable, Container, Iterator
@@ -101,6 +102,16 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value] if value.strip() else []
     return [str(item) for item in value if isinstance(item, str | int)] if isinstance(value, list) else []
+
+
+def content_hash(data: bytes, about: dict[str, Any]) -> str:
+    """SHA-256 of a file's bytes and, if there is something, of what a catalogue says of it."""
+    return hashlib.sha256(data + (b"\0" + canonical_json(about).encode() if about else b"")).hexdigest()
+
+
+def canonical_json(about: dict[str, Any]) -> str:
+    """JSON with sorted keys."""
+    return json.dumps(about, sort_keys=True, ensure_ascii=False)
 
 
 class Sidecars:

@@ -38,3 +38,8 @@ def decode(data: bytes) -> str:
             "save the file as UTF-8",
             line,
         ) from error
+
+
+def is_clean_name(name: str) -> bool:
+    """Is it UTF-8 without control characters?"""
+    return name.isprintable() and not any("\ud800" <= ch <= "\udfff" for ch in name)

@@ -6,8 +6,6 @@ diagnostic. Folders that are pruned whole (`.git`, ignored ones) are one row eac
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -17,8 +15,8 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 
 from pipeline.diagnostics import Diagnostic
-from pipeline.sources.canonical import Sidecars, kind_of
-from pipeline.sources.decode import UndecodableError, decode
+from pipeline.sources.canonical import Sidecars, canonical_json, content_hash, kind_of
+from pipeline.sources.decode import UndecodableError, decode, is_clean_name
 from pipeline.sources.layout import Assignment, Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from syntropy.artifacts import DATABASE, MANIFEST
@@ -101,7 +99,7 @@ class ProjectConnector:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if path in self._own:
                 continue  # not a source, and listing it would make the first build differ from the second
-            if not _clean(entry.name):
+            if not is_clean_name(entry.name):
                 shown = os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
                 self._reject(shown, "bad-name", "the name holds control characters or is no UTF-8", "rename it")
             elif entry.is_symlink():
@@ -214,16 +212,6 @@ class ProjectConnector:
         return Diagnostic("sources", severity, code, self.package, path, line, message, hint)
 
 
-def content_hash(data: bytes, about: dict[str, Any]) -> str:
-    """SHA-256 of a file's bytes and, if there is something, of what a catalogue says of it."""
-    return hashlib.sha256(data + (b"\0" + canonical_json(about).encode() if about else b"")).hexdigest()
-
-
-def canonical_json(about: dict[str, Any]) -> str:
-    """JSON with sorted keys."""
-    return json.dumps(about, sort_keys=True, ensure_ascii=False)
-
-
 def read_regular_file(path: Path) -> bytes:
     """The bytes of a regular file; a link, FIFO or device at the last component is an OSError."""
     descriptor = os.open(path, _OPEN_FLAGS)
@@ -235,10 +223,6 @@ def read_regular_file(path: Path) -> bytes:
             return handle.read()
     finally:
         os.close(descriptor)
-
-
-def _clean(name: str) -> bool:
-    return name.isprintable() and not any("\ud800" <= ch <= "\udfff" for ch in name)
 
 
 def _ignored(path: str, ignores: _IgnoreStack) -> bool:

@@ -136,11 +136,43 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     rules.add_argument("--scope", choices=("system", "user"), default="", help="only framework or only project rules")
     rules.add_argument("--severity", choices=("mandatory", "forbidden", "advisory"), default="", help="only these")
 
+    _package_commands(commands)
     _reader(commands, "drift", "read.drift", "Show drift: claims that do not hold.", "syntropy drift")
     _reader(
         commands, "verify", "read.verify", "Check every artifact against the manifest.", "syntropy verify --out build"
     )
     return parser
+
+
+def _package_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "Install, update and publish context packages (folders of other repositories)."
+    package = _command(commands, "package", "package.overview", text, "syntropy package list")
+    verbs = package.add_subparsers(metavar="VERB")
+
+    def verb(name: str, about: str, example: str) -> argparse.ArgumentParser:
+        parser = _command(verbs, name, f"package.{name}", about, f"syntropy package {example}")
+        parser.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
+        return parser
+
+    setup = verb("setup", "Choose packages from a registry.", "setup registry.json --yes")
+    setup.add_argument("registry", nargs="?", metavar="REGISTRY", help="file, https address or git repository")
+    setup.add_argument("--yes", action="store_true", help="install all that can be read, without asking")
+    setup.add_argument("--select", metavar="NAMES", default="", help="install these, separated by commas")
+    add = verb("add", "Install a package.", "add git@github.com:acme/hub.git --path docs/api")
+    add.add_argument("url", metavar="URL", help="git address: https or ssh")
+    add.add_argument("--path", default="", metavar="FOLDER", help="only this folder of the repository")
+    add.add_argument("--alias", default="", help="its name here (default: from the address)")
+    add.add_argument("--version", default="", metavar="REF", help="branch, tag or commit (default: HEAD)")
+    update = verb("update", "Bring packages up to date.", "update engineering")
+    update.add_argument("alias", nargs="*", metavar="ALIAS", help="only these (default: all)")
+    update.add_argument("--force", action="store_true", help="fetch again even what has not moved")
+    _json(verb("list", "List packages.", "list --json"))
+    remove = verb("remove", "Delete a package.", "remove engineering")
+    remove.add_argument("alias", metavar="ALIAS", help="its name here")
+    remove.add_argument("--force", action="store_true", help="even if it holds local changes")
+    push = verb("push", "Publish local changes as a branch.", 'push engineering -m "Mend the setup guide"')
+    push.add_argument("alias", metavar="ALIAS", help="its name here")
+    push.add_argument("-m", "--message", required=True, help="what changed")
 
 
 def _command(
