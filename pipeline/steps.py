@@ -24,9 +24,10 @@ from pipeline.embed.stage import Progress, embed_windows
 from pipeline.extract import stage as extraction
 from pipeline.frames import conform, from_rows
 from pipeline.link.drift import Drift, measure_drift
+from pipeline.link.duplicates import duplicate_relations, near_duplicate_relations
 from pipeline.link.entities import follow
 from pipeline.link.similar import similar_documents
-from pipeline.link.stage import duplicate_relations, link_mentions
+from pipeline.link.stage import link_mentions
 from pipeline.plan import SCAN, STAGES, connectors, scan_all, scan_digest, stage_inputs
 from pipeline.sources.protocol import Scan, SourceText
 from pipeline.workspace import Record, Workspace, digest
@@ -262,14 +263,13 @@ class Steps:
         )
         duplicates = duplicate_relations(documents)
         entities = follow(documents, links.relations)
+        copies = pl.concat([duplicates, near_duplicate_relations(documents, duplicates)])
         similar = duplicates.clear()
         if self.workspace.config.embed.enabled:
             windows = self.workspace.table("chunks", "windows")
-            similar = similar_documents(
-                windows, self.vectors(windows), self.workspace.config.link, duplicates=duplicates
-            )
+            similar = similar_documents(windows, self.vectors(windows), self.workspace.config.link, duplicates=copies)
         tables = {
-            "relations": conform(TABLES["relations"], pl.concat([links.relations, entities, duplicates, similar])),
+            "relations": conform(TABLES["relations"], pl.concat([links.relations, entities, copies, similar])),
             "diagnostics": conform(DIAGNOSTICS, links.diagnostics),
         }
         record = self.workspace.save("relations", inputs, tables, {"checked": links.checked})

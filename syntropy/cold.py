@@ -60,6 +60,19 @@ class Cold:
             )
         )
 
+    def originals(self) -> dict[int, int]:
+        """document -> the one it is a copy of, or nearly."""
+        found = dict(
+            self.database.rows(
+                "SELECT from_id, to_id FROM relations WHERE type IN ('duplicate_of', 'near_duplicate_of') "
+                "AND to_id IS NOT NULL ORDER BY from_id, type DESC, to_id"
+            )
+        )
+        for document in found:
+            while found[document] in found:  # a copy of a copy; originals come first, so this ends
+                found[document] = found[found[document]]
+        return found
+
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""
         if not chunks:

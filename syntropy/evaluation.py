@@ -111,7 +111,13 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
             found = knowledge.search(item.query, mode=mode, limit=DEPTH, hits_per_document=1)
             if found.mode != mode and mode != "auto":
                 raise UsageError(f"mode {mode} cannot be measured: {found.warning}", hint="install syntropy[semantic]")
-            paths = [hit.citation.path for hit in found.hits]
+            # a copy that was folded into a hit was found, too
+            paths = [
+                next((copy for copy in hit.copies if copy in item.relevant), hit.citation.path)
+                if hit.citation.path not in item.relevant
+                else hit.citation.path
+                for hit in found.hits
+            ]
             runs[mode].append(metrics(paths, item.relevant))
             if not paths or paths[0] not in item.relevant:
                 places = {path: paths.index(path) + 1 if path in paths else None for path in sorted(item.relevant)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .analysis import index_terms
 from .fusion import Candidate
-from .ids import Citation
+from .ids import PROJECT_PACKAGE, Citation
 from .lexical import numbers
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Hit:
     explanation: Mapping[str, Any] = field(repr=False, default_factory=dict)
     neighbors: tuple[Neighbor, ...] = field(repr=False, default=())
     text: str = field(repr=False, default="")
+    copies: tuple[str, ...] = ()
+    """Documents with the same or nearly the same text that would be hits, too: `path` or `package:path`."""
     database: str = ""
     """Which database it comes from, where several are searched at once."""
 
@@ -107,6 +109,8 @@ class Hit:
         }
         if self.database:
             plain["database"] = self.database
+        if self.copies:
+            plain["copies"] = list(self.copies)
         if self.neighbors:
             plain["neighbors"] = [n.as_dict() for n in self.neighbors]
         return {**plain, "explanation": dict(self.explanation)} if explain else plain
@@ -120,18 +124,20 @@ def hydrate(
     named: Mapping[int, str],
     starts: Mapping[int, int],
     neighbors: int,
+    copies: Mapping[int, set[int]],
 ) -> list[Hit]:
     """Hits in the order of the candidates.
 
     `terms` that were looked up; `named` (chunk: title-exact or alias); `starts` (chunk: offset in the
-    document of the window that is nearest to the query's vector).
+    document of the window that is nearest to the query's vector); `copies` (chunk: documents folded into it).
     """
     if not candidates:
         return []
     chunks = [c.chunk for c in candidates]
     by_id = _by_id(database, "chunks", _OF_CHUNK, chunks)
     owners = sorted({row["document_id"] for row in by_id.values()})
-    documents = _by_id(database, "documents", _OF_DOCUMENT, owners)
+    folded = sorted({document for chunk in chunks for document in copies.get(chunk, ())})
+    documents = _by_id(database, "documents", _OF_DOCUMENT, [*owners, *folded])
     tags = _tags(database, owners)
     around = _neighbors(database, chunks, neighbors) if neighbors else {}
     hits = []
@@ -156,6 +162,7 @@ def hydrate(
                 _explanation(candidate, named.get(candidate.chunk, "")),
                 tuple(around.get(candidate.chunk, ())),
                 row["body"],
+                copies=tuple(_place(documents[d]) for d in sorted(copies.get(candidate.chunk, ()))),
             )
         )
     return hits
@@ -237,6 +244,11 @@ def _explanation(candidate: Candidate, named: str) -> dict[str, Any]:
     }
     explained |= {f"{name} boost": round(factor, 4) for name, factor in candidate.boosts.items()}
     return {**explained, "name": named} if named else explained
+
+
+def _place(document: Mapping[str, Any]) -> str:
+    package = document["package"]
+    return str(document["path"]) if package == PROJECT_PACKAGE else f"{package}:{document['path']}"
 
 
 def _by_id(database: Database, table: str, columns: Sequence[str], ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:

@@ -96,6 +96,7 @@ def run(database: Database, request: Request, *, encoder: Callable[[], Encoder],
         named=ranking.named,
         starts=ranking.passages([c.chunk for c in candidates]),
         neighbors=request.neighbors,
+        copies=ranking.copies,
     )
     if not hits and ranking.nothing_passes():
         warning = "; ".join(filter(None, (warning, "no document passes the filters")))
@@ -137,6 +138,7 @@ class _Ranking:
             self._where = phrases if self._where == "true" else f"{self._where} AND {phrases}"
             self._parameters = [*self._parameters, *patterns]
         self.named: dict[int, str] = {}
+        self.copies: dict[int, set[int]] = {}
 
     def best(self) -> list[Candidate]:
         """Candidates after boosts, names, threshold, cap and limit."""
@@ -149,8 +151,16 @@ class _Ranking:
             found = self._with_named(found, owners)
             kept: list[Candidate] = []
             taken: dict[int, int] = {}
+            shown: dict[int, tuple[int, int]] = {}  # original -> (document shown for it, its first chunk)
+            originals = self._tables.originals() if settings.fold_copies else {}
+            self.copies = {}
             for candidate in found:
                 document = owners[candidate.chunk][0]
+                first, chunk = shown.setdefault(originals.get(document, document), (document, candidate.chunk))
+                if first != document:
+                    if candidate.score >= settings.threshold:
+                        self.copies.setdefault(chunk, set()).add(document)
+                    continue
                 taken[document] = taken.get(document, 0) + 1
                 if candidate.score >= settings.threshold and (
                     not settings.hits_per_document or taken[document] <= settings.hits_per_document

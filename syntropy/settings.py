@@ -153,6 +153,7 @@ class SearchConfig:
     )
     limit: int = _doc("hits returned", 10)
     threshold: float = _doc("hits below this score (0-1) are left out", 0.0)
+    fold_copies: bool = _doc("show copies of a document as one hit", True)
     hits_per_document: int = _doc("hits one document may take; 0: no cap", 3)
     synonyms: bool = _doc("also look up synonyms; they never outrank the word itself", True)
     profile: Literal["", "measured", "nocaap"] = _doc(

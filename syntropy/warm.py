@@ -51,6 +51,7 @@ class Warm(Cold):
         self._vectors: _Vectors | None = None
         self._owners: tuple[list[int], list[str]] | None = None
         self._names: dict[str, list[tuple[str, int]]] | None = None
+        self._originals: dict[int, int] | None = None
         self._lock = threading.Lock()
         self._last = threading.local()
 
@@ -129,6 +130,13 @@ class Warm(Cold):
         of_chunks = self._documents_and_paths()[0]  # ascending, as chunks are numbered by document
         places = {document: bisect.bisect_left(of_chunks, document) for document in documents}
         return {d: place for d, place in places.items() if place < len(of_chunks) and of_chunks[place] == d}
+
+    def originals(self) -> dict[int, int]:
+        """As `Cold.originals`."""
+        with self._lock:
+            if self._originals is None:
+                self._originals = super().originals()
+        return self._originals
 
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""

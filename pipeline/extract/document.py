@@ -19,6 +19,9 @@ from syntropy.ids import document_uid, heading_anchor
 from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS
 
 SUMMARY_LENGTH = 300
+_LLMS = re.compile(r"^llms[\w-]*\.txt$")
+"""Markdown by the llms.txt proposal, whatever its ending says."""
+
 _TITLE_KEYS = ("title", "name", "feature_name", "feature")
 _SUMMARY_KEYS = ("summary", "description", "excerpt")
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|</?[A-Za-z][^<>]{0,200}>|[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
@@ -53,7 +56,8 @@ def extract(source: SourceText, page: Page) -> Extracted:
     suffix = "." + source.path.rpartition(".")[2].lower()
     path = f"{source.path}#{page.id}" if page.id else source.path
     part = source._replace(path=path, kind=page.kind, text=page.text)
-    if page.text is not source.text or suffix in MARKDOWN:
+    name = source.path.rpartition("/")[2].lower()
+    if page.text is not source.text or suffix in MARKDOWN or _LLMS.match(name):
         found = _markdown(part)
     else:
         found = _plain_text(part) if suffix in TEXTS else _source_code(part)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import NamedTuple
 
@@ -99,16 +98,3 @@ def _problem(target: str, relation: str, origin: str, kind: str, status: str) ->
         return None
     severity = "info" if origin == "markdown-link" and target.startswith("/") else "warning"
     return ("dangling-reference", _DANGLING[origin].format(target=target), "mend it, or write the document", severity)
-
-
-def duplicate_relations(documents: pl.DataFrame) -> pl.DataFrame:
-    """`duplicate_of` from each later copy (by path) to the first; white space does not count."""
-    first: dict[bytes, tuple[str, str]] = {}
-    rows = []
-    for uid, path, text in documents.select("document", "path", "text").iter_rows():
-        digest = hashlib.sha256(" ".join(text.split()).encode()).digest()
-        if digest in first:
-            rows.append((uid, "duplicate_of", *first[digest], "content", 1.0, 0, ""))
-        else:
-            first[digest] = (uid, path)
-    return from_rows(RELATIONS, rows)

@@ -6,8 +6,9 @@ from pipeline.catalog import unique_keys, unique_labels
 from pipeline.extract.stage import extract_texts
 from pipeline.frames import from_rows
 from pipeline.link.drift import measure_drift
+from pipeline.link.duplicates import duplicate_relations
 from pipeline.link.similar import similar_documents
-from pipeline.link.stage import duplicate_relations, link_mentions
+from pipeline.link.stage import link_mentions
 from pipeline.sources.project import ProjectConnector
 from syntropy.config import LinkConfig, SecretsConfig, SourcesConfig
 from syntropy.schema import RELATION_TYPES, RELATIONS, SOURCES, WINDOWS

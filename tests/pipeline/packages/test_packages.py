@@ -328,7 +328,9 @@ def test_ten_thousand_imports_end(tmp_path, project):
 
 
 def test_a_registry_in_a_repository(project, upstream):
-    (upstream / "nocaap-registry.json").write_text(json.dumps({"name": "Org", "contexts": [{"name": "Hub", "repo": "x"}]}))
+    (upstream / "nocaap-registry.json").write_text(
+        json.dumps({"name": "Org", "contexts": [{"name": "Hub", "repo": "x"}]})
+    )
     commit(upstream)
     menu = read_menu(upstream.as_uri(), load_config(project).git, clock=time.monotonic)
     assert (menu.name, [c.name for c in menu.contexts]) == ("Org", ["Hub"])
@@ -343,7 +345,12 @@ def test_registries_that_are_refused(tmp_path, project):
     for address in (str(big), str(deep), str(tmp_path / "none.json")):
         with pytest.raises((RegistryError, UsageError)):
             read_menu(address, load_config(project).git, clock=time.monotonic)
-    for address in ("https://127.0.0.1/r.json", "http://example.org/r.json", "https://[::1]/r.json", "https://169.254.169.254/r.json"):
+    for address in (
+        "https://127.0.0.1/r.json",
+        "http://example.org/r.json",
+        "https://[::1]/r.json",
+        "https://169.254.169.254/r.json",
+    ):
         with pytest.raises(RegistryError):
             check_public(address)
 
