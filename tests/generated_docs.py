@@ -19,11 +19,18 @@ def cli_markdown() -> str:
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
     parts = ["# Command line", "", "Generated from the parser; a test keeps it true. Exit codes: 0 all is well, 1 nothing found or a",
              "check failed, 2 bad configuration or arguments, 3 no usable database, 4 no usable encoder, 5 no such document,",
-             "6 something is not installed, 7 the build failed, 8 another build is running.", ""]  # fmt: skip
+             "6 something is not installed, 7 the build failed, 8 another build is running,",
+             "9 git or a registry failed, 10 local changes of a package would be lost.", ""]  # fmt: skip
     with _width(100):
         for name, command in commands.items():
-            parts += [f"## syntropy {name}", "", "```text", command.format_help().rstrip(), "```", ""]
+            for spelled, one in [(name, command), *((f"{name} {verb}", v) for verb, v in _verbs(command))]:
+                parts += [f"## syntropy {spelled}", "", "```text", one.format_help().rstrip(), "```", ""]
     return "\n".join(parts)
+
+
+def _verbs(command: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:
+    nested = next((a for a in command._actions if isinstance(a, argparse._SubParsersAction)), None)
+    return list(nested.choices.items()) if nested else []
 
 
 def config_markdown() -> str:

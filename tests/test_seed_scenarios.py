@@ -9,6 +9,7 @@ import pytest
 
 from assets.run import build
 from pipeline.extract.document import extract
+from pipeline.formats.page import Page
 from pipeline.render.index_schema import INDEX_SCHEMA
 from pipeline.sources.protocol import SourceText
 from syntropy.artifacts import INDEX_JSON
@@ -111,7 +112,7 @@ def test_scanRules_claudeMd(index):
 
 
 def tags_of(text):
-    found = extract(SourceText("project", "docs/a.md", "", "doc", "user", "0" * 64, text))
+    found = extract(SourceText("project", "docs/a.md", "", "doc", "user", "0" * 64, text), Page("", "doc", text))
     return [(tag, origin) for _, tag, origin, _ in found.tags]
 
 

@@ -30,6 +30,8 @@ def pages(text: str, path: str) -> Pages:
     except csv.Error as error:
         found.problem("bad-table", 0, f"cannot be read: {error}", "mend its quotes")
         return found
+    while rows and not any(cell.strip() for cell in rows[0]):
+        rows.pop(0)
     if not rows:
         return found
     columns = [one_line(name).lower() for name in rows[0]]

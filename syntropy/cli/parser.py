@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 _MODES = ("auto", "fast", "semantic", "hybrid")
-_SOURCES = ("patterns", "prps", "memories", "rules", "docs")
+_SOURCES = ("patterns", "prps", "memories", "rules", "docs", "entries", "entities", "terms")
 
 
 def build_parser(version: str) -> argparse.ArgumentParser:

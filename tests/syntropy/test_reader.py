@@ -262,13 +262,14 @@ def test_many_threads_may_ask_one_object(knowledge):
 
 def test_the_standalone_script_finds_the_same(demo, knowledge):
     query = "how do we retry failed carrier webhooks"
-    found = subprocess.run([sys.executable, str(demo / "build" / "query.py"), query, "--json", "--limit", "5"],
+    found = subprocess.run([sys.executable, str(demo / "build" / "query.py"), query, "--json", "--limit", "6"],
                            capture_output=True, text=True, check=True, cwd="/")  # fmt: skip
+    hits = knowledge.search(query, mode="fast", synonyms=False, limit=5).hits
+    copies = {copy for h in hits for copy in h.copies}  # the script does not fold them
     script = [(h["citation"], h["score"]) for h in json.loads(found.stdout)]
-    ours = [
-        (str(h.citation), round(h.score, 4)) for h in knowledge.search(query, mode="fast", synonyms=False, limit=5).hits
+    assert [s for s in script if s[0].partition("#")[0] not in copies] == [
+        (str(h.citation), round(h.score, 4)) for h in hits
     ]
-    assert script == ours
 
 
 def test_golden_questions_of_the_demo(knowledge):
