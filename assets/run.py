@@ -21,6 +21,7 @@ from pipeline.workspace import Workspace, make_workspace
 from syntropy.config import Overrides
 from syntropy.errors import BuildError, SyntropyError
 from syntropy.files import write_text
+from syntropy.ids import PROJECT_PACKAGE
 from syntropy.staleness import NOTE, make_note
 from syntropy.state import BuildState, last_build
 
@@ -90,10 +91,11 @@ def _build(workspace: Workspace, started: float, overrides: Overrides | None, pr
         parallel.warm_up(sum(f.bytes for f in scan.files if f.path in to_read))
         steps = _run_dagster(workspace, scan, overrides, progress)
     problems, counts = _diagnostics(workspace)
-    indexed = {f.path: f.content_hash for f in scan.files if f.status == "indexed"}
+    own = [file for file in scan.files if file.package == PROJECT_PACKAGE]  # packages change by an update only
+    indexed = {f.path: f.content_hash for f in own if f.status == "indexed"}
     write_text(
         workspace.cache / NOTE,
-        make_note(workspace.root, indexed, [f.path for f in scan.files if f.status != "indexed"], now=started),
+        make_note(workspace.root, indexed, [f.path for f in own if f.status != "indexed"], now=started),
     )
     (workspace.cache / ".gitignore").write_text("*\n", encoding="utf-8")
     outcome = "published" if waiting else "up-to-date"

@@ -7,56 +7,60 @@ import polars as pl
 from pipeline.diagnostics import Diagnostic
 from pipeline.extract.prp import normalized_id
 from pipeline.frames import from_rows
-from syntropy.ids import split_uid
+from syntropy.ids import PROJECT_PACKAGE, split_uid
 from syntropy.schema import DIAGNOSTICS
 
 
-def candidate_key(key: str, path: str) -> str:
+def candidate_key(key: str, path: str, package: str = PROJECT_PACKAGE) -> str:
     """A key as the document claims it, without what made it unique."""
-    return key.removesuffix(f"@{path}")
+    return key.removesuffix(f"@{path}").removeprefix("" if package == PROJECT_PACKAGE else f"{package}:")
 
 
 def unique_keys(documents: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """`documents` with keys unique within (scope, kind), and a diagnostic for each clash.
 
-    The first by path keeps the bare key (`executed` before `feature-requests`); the others get
-    `key@path`. `PRP-9` and `PRP-009` are the same claim.
+    A package's keys begin with its alias, so packages take nothing from the project. Within one package
+    the first by path keeps the bare key (`executed` before `feature-requests`); the others get `key@path`.
+    `PRP-9` and `PRP-009` are the same claim.
     """
-    taken: dict[tuple[str, str, str], tuple[str, str]] = {}
+    taken: dict[tuple[str, str, str, str], tuple[str, str]] = {}
     keys, diagnostics = [], []
     rows = documents.select("scope", "kind", "key", "path", "package", "content_hash").iter_rows()
     for scope, kind, key, path, package, content in rows:
-        claimed = candidate_key(key, path)
-        slot = (scope, kind, normalized_id(claimed) if kind == "prp" else claimed)
+        claimed = candidate_key(key, path, package)
+        alias = "" if package == PROJECT_PACKAGE else f"{package}:"
+        slot = (package, scope, kind, normalized_id(claimed) if kind == "prp" else claimed)
         if slot not in taken:
             taken[slot] = (path, content)
-            keys.append(claimed)
+            keys.append(f"{alias}{claimed}")
             continue
         first, first_content = taken[slot]
-        keys.append(f"{claimed}@{path}")
+        keys.append(f"{alias}{claimed}@{path}")
         copy = content == first_content
         diagnostics.append(
             Diagnostic(
                 "catalog",
-                "info" if copy else "warning",
+                "info" if copy or alias else "warning",
                 "duplicate-key",
                 package,
                 path,
                 0,
                 f"{kind} key {claimed!r} is taken by {first}" + (" (a copy of it)" if copy else ""),
-                f"known as {claimed}@{path}; give it an id of its own",
+                f"known as {alias}{claimed}@{path}; give it an id of its own",
             )
         )
     return documents.with_columns(pl.Series("key", keys, dtype=pl.String)), from_rows(DIAGNOSTICS, diagnostics)
 
 
 def unique_labels(rules: pl.DataFrame) -> pl.DataFrame:
-    """`rules` with unique labels: repeats get `label@path#Lline`."""
+    """`rules` with unique labels: a package's begin with its alias, repeats get `label@path#Lline`."""
     taken: set[str] = set()
     labels = []
     for label, uid, line in rules.select("label", "document", "line").iter_rows():
-        claimed = label.partition("@")[0]
-        unique = claimed if claimed not in taken else f"{claimed}@{split_uid(uid)[1]}#L{line}"
+        package, path = split_uid(uid)
+        alias = "" if package == PROJECT_PACKAGE else f"{package}:"
+        claimed = f"{alias}{label.removeprefix(alias).partition('@')[0]}"
+        unique = claimed if claimed not in taken else f"{claimed}@{path}#L{line}"
         taken.add(unique)
         labels.append(unique)
     return rules.with_columns(pl.Series("label", labels, dtype=pl.String))

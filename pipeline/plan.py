@@ -195,7 +195,7 @@ def scan_all(workspace: Workspace) -> Scan:
     scans = [connector.scan() for connector in readers]
     installed = {connector.package for connector in readers}
     missing = [
-        unreadable(package.alias, "is listed and not installed", f"`syntropy package update {package.alias}`")
+        unreadable(package.alias, f"package {package.alias} is listed and not installed", "`syntropy package install`")
         for package in load_packages(workspace.root, workspace.config).wanted
         if package.alias not in installed
     ]

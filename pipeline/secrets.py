@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -21,6 +22,9 @@ class Finding(NamedTuple):
     rule: str
     line: int
 
+
+MIN_SWITCHES = 5
+"""Changes between upper and lower case that letters alone must have; names in camel case have fewer."""
 
 MIN_ENTROPY = 3.0
 """Bits a character that a value found only by its name must have; English words have less."""
@@ -94,7 +98,10 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
 """Rule, texts one of which must occur (a search for them is much faster than the pattern), pattern."""
 
 _RULES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
-    *((name, tuple(marks.split()), re.compile(rf"(?<![\w-])(?P<value>{p})(?!\w)")) for name, marks, p in _PREFIXED),
+    *(
+        (name, tuple(marks.split()), re.compile(rf"(?<![A-Za-z0-9])(?P<value>{pattern})(?!\w)"))
+        for name, marks, pattern in _PREFIXED
+    ),
     (
         "private-key",
         ("PRIVATE KEY",),
@@ -115,6 +122,12 @@ _RULES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         re.compile(r"\b(?:[Bb]earer|[Bb]asic) {1,3}(?P<value>[\w.~+/-]{20,2000}={0,2})"),
     ),
     (
+        "curl-password",
+        ("curl ",),
+        re.compile(r"\bcurl [^\n]{0,200}?(?:-u|--user)[ =]\S{1,60}?:(?P<value>[^\s\"']{8,200})"),
+    ),
+    ("mysql-password", ("mysql",), re.compile(r"\bmysql\w* [^\n]{0,200}? -p(?P<value>[^\s\"']{8,200})")),
+    (
         "azure-storage-key",
         ("AccountKey=", "SharedAccessKey="),
         re.compile(r"(?:Account|SharedAccess)Key=(?P<value>[A-Za-z0-9+/]{40,90}={0,2})"),
@@ -128,7 +141,7 @@ _RULES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
 
 _ASSIGNED = re.compile(
     r"(?i:passw|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|account[_-]?key|private[_-]?key)"
-    r"[\w-]{0,20}(?<!Path)(?<!path)(?<!File)(?<!file)(?<!List)(?<!Arn)(?<!ARN)(?<!Name)(?<!name)[\"'`]?\s{0,3}(?:=>|:=|[:=])\s{0,3}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`,;(){}<>\[\]]{8,200})"
+    r"[\w-]{0,20}(?<!Path)(?<!path)(?<!File)(?<!file)(?<!List)(?<!Arn)(?<!ARN)(?<!Name)(?<!name)[\"'`]?\s{0,3}(?:=>|:=|[:=|>]|[\"\']?,?\n\s{0,40}[\"\']?value[\"\']?:)\s{0,3}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`,;(){}<>\[\]]{8,200})"
 )
 """A value behind a name that says what it is; judged by `_looks_secret`."""
 
@@ -177,7 +190,10 @@ def _spans(text: str, allow: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         value = match.group("value")
         if (
             _looks_secret(value, quoted=bool(match.group("quote")))
-            and not _NO_SECRET_NAMES.search(text, max(0, match.start() - 20), match.start())
+            and not (
+                match.group(0)[:5].lower() == "token"
+                and _NO_SECRET_NAMES.search(text[max(0, match.start() - 20) : match.start()])
+            )
             and not _allowed(value, allow)
         ):
             yield *match.span("value"), "assigned-secret"
@@ -194,12 +210,18 @@ def _is_harmless(value: str) -> bool:
 
 def _looks_secret(value: str, *, quoted: bool) -> bool:
     """Random enough for a value found only by its name: letters and digits mixed, no word, no reference."""
-    if _is_harmless(value) or _REFERENCE.match(value):
+    if _is_harmless(value) or (_REFERENCE.match(value) and not (value.isalpha() and _switches(value) >= MIN_SWITCHES)):
         return False
     has_digit, has_letter = any(c.isdigit() for c in value), any(c.isalpha() for c in value)
-    if not has_letter or (not has_digit and not any(not c.isalnum() for c in value)):
+    mixed = has_digit or not value.isalnum() or _switches(value) >= MIN_SWITCHES
+    if not has_letter or not mixed:
         return False
     return entropy(value) >= (MIN_ENTROPY if quoted else MIN_ENTROPY + 0.3)
+
+
+def _switches(value: str) -> int:
+    """How often upper and lower case change."""
+    return sum(a.islower() != b.islower() for a, b in pairwise(value))
 
 
 def entropy(value: str) -> float:

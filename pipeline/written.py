@@ -74,7 +74,7 @@ def _entries(documents: pl.DataFrame) -> tuple[list[_Entry], list[_Entry]]:
     for uid, package, file, kind, key, title, path, metadata in rows.iter_rows():
         origin = json.loads(metadata).get("source")
         words = command_words(title) if kind == "command" else tuple(title.split())
-        entry = _Entry(uid, package, file, candidate_key(key, path), words)
+        entry = _Entry(uid, package, file, candidate_key(key, path, package), words)
         is_generated = isinstance(origin, str) and origin.startswith(GENERATED)
         (generated if is_generated else written).append(entry)
     return generated, written

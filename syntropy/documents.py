@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import DocumentNotFoundError, UsageError
-from .ids import PROJECT_PACKAGE, Citation, heading_anchor, normalize_path
+from .ids import PROJECT_PACKAGE, Citation, heading_anchor, normalize_path, place_of
 
 if TYPE_CHECKING:
     from .index import Database
@@ -188,8 +188,12 @@ def _find(database: Database, path: str, scope: str, package: str) -> _Row:
             f"ORDER BY package <> '{PROJECT_PACKAGE}', package, path LIMIT 2",
             [candidate, scope, scope, package, package],
         )
-        if len(rows) == 1 or (rows and column == "path"):
-            return _Row(*rows[0])
+        found = [_Row(*row) for row in rows]
+        if len(found) == 1 or (found and found[0].package == PROJECT_PACKAGE and column == "path"):
+            return found[0]
+        if found and column == "path":
+            spelled = " and ".join(place_of(row.package, row.path) for row in found)
+            raise DocumentNotFoundError(f"{path!r} is in several packages", hint=f"say which: {spelled}")
     raise DocumentNotFoundError(
         f"no {scope + ' ' if scope else ''}document {path!r}", hint=_nearest(database, wanted, scope)
     )

@@ -43,6 +43,11 @@ def is_overview(path: str) -> bool:
     return path.rpartition("/")[2].lower().startswith(OVERVIEW_FILES)
 
 
+def place_of(package: str, path: str) -> str:
+    """A document's place as people read and type it: `path`, or `package:path`."""
+    return path if package == PROJECT_PACKAGE else f"{package}:{path}"
+
+
 def document_uid(package: str, path: str) -> str:
     """The key that stage tables use for a document: `package:path`."""
     return f"{package}:{path}"

@@ -237,7 +237,8 @@ class Knowledge:
         """Rules by file and line, the framework's first."""
         with self._lock:
             rows = self._database.rows(
-                "SELECT label, severity, r.scope, r.text, heading, path, line "
+                "SELECT label, severity, r.scope, r.text, heading, "
+                "if(package = 'project', path, package || ':' || path) AS path, line "
                 "FROM rules r JOIN documents USING (document_id) "
                 "WHERE (? = '' OR r.scope = ?) AND (? = '' OR severity = ?) ORDER BY r.scope, path, line",
                 [scope, scope, severity, severity],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .analysis import index_terms
 from .fusion import Candidate
-from .ids import PROJECT_PACKAGE, Citation
+from .ids import Citation, place_of
 from .lexical import numbers
 
 if TYPE_CHECKING:
@@ -162,7 +162,10 @@ def hydrate(
                 _explanation(candidate, named.get(candidate.chunk, "")),
                 tuple(around.get(candidate.chunk, ())),
                 row["body"],
-                copies=tuple(_place(documents[d]) for d in sorted(copies.get(candidate.chunk, ()))),
+                copies=tuple(
+                    place_of(copy["package"], copy["path"])
+                    for copy in (documents[number] for number in sorted(copies.get(candidate.chunk, ())))
+                ),
             )
         )
     return hits
@@ -244,11 +247,6 @@ def _explanation(candidate: Candidate, named: str) -> dict[str, Any]:
     }
     explained |= {f"{name} boost": round(factor, 4) for name, factor in candidate.boosts.items()}
     return {**explained, "name": named} if named else explained
-
-
-def _place(document: Mapping[str, Any]) -> str:
-    package = document["package"]
-    return str(document["path"]) if package == PROJECT_PACKAGE else f"{package}:{document['path']}"
 
 
 def _by_id(database: Database, table: str, columns: Sequence[str], ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.formats.entries import page_of
 from pipeline.formats.page import Pages, fence, one_line
-from pipeline.formats.typescript import line_of, literal, parse, text_of, walk
+from pipeline.formats.typescript import broken_at, line_of, literal, parse, text_of, walk
 from syntropy.ids import slugify
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Command:
 def pages(text: str, path: str) -> Pages:
     """One page of kind `command` each. A help table's commands that no handler takes are reported."""
     found = Pages()
+    if line := broken_at(parse(text, path)):
+        found.problem("typescript-syntax", line, "is no valid TypeScript there", "mend it; the rest is read")
     commands, orphans = read_commands(text, path)
     name = path.rpartition("/")[2].partition(".")[0]
     category = slugify(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name))
@@ -76,7 +78,7 @@ def pages(text: str, path: str) -> Pages:
             "gone-command", line, f"the help table names {spelled!r}, which no handler takes", "mend the table"
         )
     if not commands:
-        found.problem("no-commands", 0, "holds no switch or if chain on the words of an input", "exclude it", "info")
+        found.problem("no-commands", 0, "holds no switch or if chain on the words of an input", "exclude it")
     return found
 
 
@@ -108,6 +110,19 @@ def command_words(text: str) -> tuple[str, ...]:
     return tuple((text[: cut.start()] if cut else text).split())
 
 
+def _is_first_word(node: Node) -> bool:
+    """`line.trim().split(' ')[0]`."""
+    of, index = node.child_by_field_name("object"), node.child_by_field_name("index")
+    return (
+        node.type == "subscript_expression"
+        and of is not None
+        and of.type == "call_expression"
+        and ".split(" in text_of(of)
+        and index is not None
+        and index.type == "number"
+    )
+
+
 class _Source:
     """Functions, constants and word variables of one file."""
 
@@ -115,6 +130,7 @@ class _Source:
         self._root = root
         self._constants: dict[str, Any] = {}
         self._functions: dict[str, Node] = {}
+        self._objects: dict[str, Node] = {}
         for node in walk(root):
             if node.type == "variable_declarator":
                 self._declare(node)
@@ -122,6 +138,8 @@ class _Source:
                 name = node.child_by_field_name("name")
                 if name is not None:
                     self._functions.setdefault(text_of(name), node)
+            elif node.type in ("public_field_definition", "field_definition", "pair"):
+                self._declare_member(node)
         self._lists, self._words = self._variables()
         self._called: set[str] = set()
 
@@ -169,9 +187,26 @@ class _Source:
                 if value.type in (*_FUNCTIONS, "call_expression"):
                     self._functions.setdefault(text_of(name), wrapped)
                 break
+        while value.type in ("as_expression", "satisfies_expression") and value.named_children:
+            value = value.named_children[0]
+        if value.type == "object":
+            self._objects.setdefault(text_of(name), value)
         text = literal(value)
         if isinstance(text, str):
             self._constants[text_of(name)] = text
+
+    def _declare_member(self, node: Node) -> None:
+        """`handle = async (args) => …` in a class, and functions and handlers in an object by its words."""
+        name = node.child_by_field_name("name") or node.child_by_field_name("key")
+        value = node.child_by_field_name("value")
+        if name is None or value is None or value.type not in _FUNCTIONS:
+            return
+        if node.type != "pair":
+            self._functions.setdefault(text_of(name), value)
+
+    def _table(self, name: str) -> Node | None:
+        """The object literal that a variable or field holds."""
+        return self._objects.get(name.removeprefix("this."))
 
     def _variables(self) -> tuple[set[str], set[str]]:
         """Names that stand for lists of input words, and for one word, anywhere in the file."""
@@ -203,7 +238,7 @@ class _Source:
         if name.type == "identifier":
             if is_list:
                 lists.add(text_of(name))
-            elif from_list and value.type in ("subscript_expression", "call_expression"):
+            elif _is_first_word(value) or (from_list and value.type in ("subscript_expression", "call_expression")):
                 words.add(text_of(name))
         elif name.type == "array_pattern" and is_list:
             for part in name.named_children:
@@ -222,11 +257,15 @@ class _Source:
             return False
         if node.type == "identifier":
             return text_of(node) in self._words
+        if _is_first_word(node):
+            return True
         if node.type == "subscript_expression":
             of, index = node.child_by_field_name("object"), node.child_by_field_name("index")
             return of is not None and text_of(of) in self._lists and index is not None and index.type == "number"
         if node.type == "call_expression" and (called := node.child_by_field_name("function")) is not None:
             name, of = called.child_by_field_name("property"), called.child_by_field_name("object")
+            if name is not None and text_of(name) in ("at", "shift"):
+                return of is not None and text_of(of) in self._lists
             return name is not None and text_of(name) in _FOLDING and self._is_word(of)
         return False
 
@@ -244,6 +283,8 @@ class _Source:
                 yield from self._switch(node, prefix, callers)
             elif node.type == "if_statement" and self._tested(node):
                 yield from self._chain(node, prefix, callers)
+            elif node.type == "subscript_expression" and (found := list(self._dispatched(node, prefix, callers))):
+                yield from found
             elif node.type == "call_expression" and (name := self._handler(node, callers)):
                 if prefix:
                     self._called.add(name)
@@ -310,6 +351,9 @@ class _Source:
             if part.type == "parenthesized_expression":
                 parts[:0] = part.named_children
                 continue
+            if included := self._included(part):
+                labels += included
+                continue
             operator = part.child_by_field_name("operator")
             left, right = part.child_by_field_name("left"), part.child_by_field_name("right")
             if part.type != "binary_expression" or operator is None or left is None or right is None:
@@ -317,6 +361,8 @@ class _Source:
             if text_of(operator) == "||":
                 parts[:0] = [left, right]
                 continue
+            if self._is_word(right):
+                left, right = right, left
             value = literal(right, self._constants)
             if text_of(operator) not in ("===", "==") or not self._is_word(left) or not isinstance(value, str):
                 return []
@@ -324,6 +370,43 @@ class _Source:
                 return []
             labels.append(value)
         return labels
+
+    def _included(self, node: Node) -> list[str]:
+        """Words of `['quit', 'exit'].includes(cmd)`."""
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if node.type != "call_expression" or called is None or given is None or not given.named_children:
+            return []
+        name, of = called.child_by_field_name("property"), called.child_by_field_name("object")
+        if name is None or of is None or text_of(name) != "includes" or not self._is_word(given.named_children[0]):
+            return []
+        values = literal(of, self._constants)
+        found = [v for v in values if isinstance(v, str) and v] if isinstance(values, list) else []
+        return [] if any(v.startswith("-") for v in found) else found
+
+    def _dispatched(self, node: Node, prefix: tuple[str, ...], callers: tuple[str, ...]) -> Iterator[Command]:
+        """`handlers[cmd]?.(rest)`: each member of the object is a command, an object in it a group."""
+        of, index = node.child_by_field_name("object"), node.child_by_field_name("index")
+        table = self._table(text_of(of)) if of is not None and self._is_word(index) else None
+        if table is not None:
+            yield from self._members(table, prefix, callers)
+
+    def _members(self, table: Node, prefix: tuple[str, ...], callers: tuple[str, ...]) -> Iterator[Command]:
+        for member in table.named_children if len(prefix) < MAX_DEPTH else ():
+            key = member.child_by_field_name("key") or member.child_by_field_name("name")
+            value = member.child_by_field_name("value")
+            if member.type == "shorthand_property_identifier":
+                key, value = member, self._functions.get(text_of(member))
+            if member.type == "method_definition":
+                value = member
+            if key is None or value is None:
+                continue
+            label = literal(key, {}) if key.type == "string" else text_of(key)
+            if value.type == "object":
+                yield from self._members(value, (*prefix, str(label)), callers)
+                continue
+            if value.type in ("identifier", "member_expression"):
+                value = self._functions.get(text_of(value).removeprefix("this."), value)
+            yield from self._case([self._own_body(value)], [str(label)], line_of(member), prefix, callers)
 
     def _handler(self, call: Node, callers: tuple[str, ...]) -> str:
         """Name of a function of this file that is called with input words, unless it is being read already."""

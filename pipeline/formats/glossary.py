@@ -24,9 +24,7 @@ def pages(text: str, path: str) -> Pages:
     """One page of kind `term` a row; rows without a term and of another width are reported."""
     found = Pages()
     try:
-        rows = list(
-            csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.endswith(".tsv") else ",", strict=True)
-        )
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, path), strict=True))
     except csv.Error as error:
         found.problem("bad-table", 0, f"cannot be read: {error}", "mend its quotes")
         return found
@@ -35,6 +33,10 @@ def pages(text: str, path: str) -> Pages:
     if not rows:
         return found
     columns = [one_line(name).lower() for name in rows[0]]
+    if not {*_TERM, *_TEXT} & set(columns):
+        found.problem("bad-table", 1, "its first row names no column that is known", "begin with: term,definition")
+        rows.insert(0, [])
+        columns = ["term", "definition", *(f"column {n}" for n in range(3, len(columns) + 1))][: len(columns)]
     place = next((columns.index(name) for name in _TERM if name in columns), 0)
     if len(rows) - 1 > MAX_ROWS:
         found.problem("bad-table", 0, f"holds {len(rows) - 1} rows, more than {MAX_ROWS}", "split the file")
@@ -55,6 +57,12 @@ def pages(text: str, path: str) -> Pages:
             continue
         found.add(_page(term, columns[place], cells))
     return found
+
+
+def _delimiter(text: str, path: str) -> str:
+    """A tab by the file's name; else what the first line has most of."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return "\t" if path.endswith(".tsv") else max((",", ";", "\t"), key=first.count)
 
 
 def _page(term: str, column: str, cells: dict[str, str]) -> Page:

@@ -39,8 +39,11 @@ def pages(text: str, path: str) -> Pages:
         except ValueError as error:
             found.problem("bad-openapi", getattr(error, "lineno", 0), f"cannot be read: {error}", "mend the file")
             return found
+        if isinstance(data, Mapping) and "swagger" in data:
+            found.problem("bad-openapi", 1, f"is Swagger {data['swagger']}; OpenAPI 3.x is read", "convert it")
+            return found
         if not isinstance(data, Mapping) or not isinstance(data.get("paths", data.get("webhooks")), Mapping):
-            found.problem("bad-openapi", 1, "holds no paths", "exclude it, or mend the description", "info")
+            found.problem("bad-openapi", 1, "holds no paths", "exclude it, or mend the description")
             return found
         if not str(data.get("openapi", "3.")).startswith("3."):
             found.problem("bad-openapi", 1, f"is OpenAPI {data.get('openapi')}; 3.x is read", "convert it to OpenAPI 3")
@@ -96,6 +99,8 @@ class _Description:
             members = self._data.get(group)
             for route, item in members.items() if isinstance(members, Mapping) else ():
                 item = self._resolved(item)
+                if not isinstance(item, Mapping) or not all(isinstance(item.get(m, {}), Mapping) for m in METHODS):
+                    self._found.problem("bad-openapi", 0, f"{route} holds something that is no operation", "mend it")
                 if not isinstance(item, Mapping):
                     continue
                 shared = item.get("parameters") if isinstance(item.get("parameters"), list) else []

@@ -7,7 +7,7 @@ seen. A command without subcommands is one page; its groups are the words before
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.formats.entries import page_of
@@ -56,7 +56,7 @@ def pages(text: str, path: str) -> Pages:
         for words, command in _leaves(root, (root.name or program.replace("_", "-"),), 0):
             found.add(_page(words, command, path), command.line)
     if not found.pages:
-        found.problem("no-commands", 0, "holds no argparse, click or typer command", "exclude it", "info")
+        found.problem("no-commands", 0, "holds no argparse, click or typer command that can be read", "exclude it")
     return found
 
 
@@ -133,34 +133,124 @@ def _choices(node: ast.expr | None) -> str:
 
 
 def _argparse(tree: ast.Module) -> Iterator[Command]:
-    """Parsers by the variables that hold them, in the order of the source."""
-    parsers: dict[str, Command] = {}
-    groups: dict[str, Command] = {}
-    roots: list[Command] = []
-    for node in _statements(tree):
-        call = node.value
-        if not isinstance(call, ast.Call):
-            continue
-        name = node.targets[0].id if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else ""
+    """Parsers by the names that hold them (`p`, `self.sub`), in the order of the source."""
+    reader = _Argparse(tree)
+    reader.read(tree.body, {}, {}, 0)
+    yield from reader.roots
+
+
+class _Argparse:
+    """Follows parsers and groups of subparsers through assignments and into functions that are given them."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.roots: list[Command] = []
+        self._functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+        self._read: set[tuple[str, int]] = set()
+
+    def read(
+        self, body: Sequence[ast.stmt], parsers: dict[str, Command], groups: dict[str, Command], depth: int
+    ) -> None:
+        """Statements in order; function bodies that nobody gave a parser come with names of their own."""
+        for statement in body:
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                own = "" if isinstance(statement, ast.ClassDef) else statement.name
+                if not own or (own, 0) not in self._read:
+                    shared = {k: v for k, v in parsers.items() if k.startswith("self.")}
+                    self.read(statement.body, {**parsers, **shared}, groups, depth + 1)
+                continue
+            if isinstance(statement, ast.For) and self._loop(statement, parsers, groups, depth):
+                continue
+            for name in ("body", "orelse", "finalbody"):
+                nested = getattr(statement, name, None)
+                if isinstance(nested, list) and depth < MAX_DEPTH:
+                    self.read(nested, parsers, groups, depth + 1)
+            calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)] if _is_plain(statement) else []
+            for call in sorted(calls, key=lambda c: (c.lineno, c.col_offset)):
+                target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+                self._call(call, _called(target) if target is not None else "", parsers, groups, depth)
+
+    def _loop(self, loop: ast.For, parsers: dict[str, Command], groups: dict[str, Command], depth: int) -> bool:
+        """A loop over literal names: its body once for each, the names in place of the variable."""
+        try:
+            values = ast.literal_eval(loop.iter)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return False
+        if depth >= MAX_DEPTH or not isinstance(values, list | tuple | dict) or len(values) > 200:
+            return False
+        names = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
+        for value in values:
+            members = list(value) if isinstance(value, list | tuple) else [value]
+            known = {n: v for n, v in zip(names, members, strict=False) if isinstance(v, str)}
+            body = [_Filled(known).visit(ast.parse(ast.unparse(s)).body[0]) for s in loop.body]
+            for statement in body:
+                for node in ast.walk(statement):
+                    if hasattr(node, "lineno"):
+                        node.lineno = loop.lineno
+            self.read(body, parsers, groups, depth + 1)
+        return True
+
+    def _call(
+        self, call: ast.Call, name: str, parsers: dict[str, Command], groups: dict[str, Command], depth: int
+    ) -> None:
         owner, _, method = _called(call).rpartition(".")
         given = _keywords(call)
         if method == "ArgumentParser":
             about = _text(given.get("description"))
             root = Command(_text(given.get("prog")), about, _text(given.get("epilog")), call.lineno, is_group=True)
-            roots.append(root)
+            self.roots.append(root)
             parsers[name] = root
         elif method == "add_subparsers" and owner in parsers:
             groups[name] = parsers[owner]
-        elif method == "add_parser" and owner in groups and call.args and _text(call.args[0]):
-            about = _text(given.get("help")) or _text(given.get("description"))
-            child = Command(_text(call.args[0]), about, _text(given.get("epilog")), call.lineno)
-            groups[owner].children.append(child)
-            parsers[name] = child
+        elif method == "add_parser" and owner in groups:
+            spelled = _text(call.args[0]) if call.args else _text(given.get("name"))
+            if spelled and all(child.name != spelled for child in groups[owner].children):
+                about = _text(given.get("help")) or _text(given.get("description"))
+                child = Command(spelled, about, _text(given.get("epilog")), call.lineno)
+                groups[owner].children.append(child)
+                parsers[name or f"{spelled}@{call.lineno}"] = child
         elif method == "add_argument" and owner in parsers:
             parsers[owner].parameters += _argument(call, given)
         elif method in ("add_argument_group", "add_mutually_exclusive_group") and owner in parsers:
             parsers[name] = parsers[owner]
-    yield from roots
+        elif (function := self._functions.get(method)) is not None and depth < MAX_DEPTH:
+            self._enter(function, call, parsers, groups, depth)
+
+    def _enter(
+        self,
+        function: ast.FunctionDef | ast.AsyncFunctionDef,
+        call: ast.Call,
+        parsers: dict[str, Command],
+        groups: dict[str, Command],
+        depth: int,
+    ) -> None:
+        """The body of a function with the parsers it was called with."""
+        names = [a.arg for a in function.args.args if a.arg != "self"]
+        pairs = [*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords if k.arg)]
+        inner_parsers = {n: parsers[v] for n, a in pairs if (v := _called(a)) in parsers}
+        inner_groups = {n: groups[v] for n, a in pairs if (v := _called(a)) in groups}
+        if inner_parsers or inner_groups:
+            self._read.add((function.name, 0))
+            self.read(function.body, inner_parsers, inner_groups, depth + 1)
+
+
+class _Filled(ast.NodeTransformer):
+    """Names replaced by the texts a loop gives them."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = known
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        known = self._known.get(node.id)
+        return (
+            ast.copy_location(ast.Constant(known), node)
+            if known is not None and isinstance(node.ctx, ast.Load)
+            else node
+        )
+
+
+def _is_plain(statement: ast.stmt) -> bool:
+    """Does it hold expressions only, and no statements of its own?"""
+    return isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return)
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.Assign | ast.Expr]:

@@ -52,6 +52,13 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(current.children))
 
 
+def broken_at(root: Node) -> int:
+    """Line of the first syntax error, from 1; 0 where there is none."""
+    if not root.has_error:
+        return 0
+    return next((line_of(node) for node in walk(root) if node.type == "ERROR" or node.is_missing), 1)
+
+
 def literal(node: Node, names: Mapping[str, Any] | None = None, depth: int = 0) -> Any:
     """Value of a literal expression (texts, numbers, arrays, objects, `+` of texts), else UNKNOWN.
 

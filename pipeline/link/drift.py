@@ -2,9 +2,10 @@
 
     score = violations / claims
 
-Claims are: every resolved or dangling reference, every file an executed PRP says it made, every
-executed PRP's being verified, and every document's key being its own. Equal weights: a reader can
-recount it. 0 is no drift, 1 is nothing holds. A stale index is found by the reader, not at build time.
+Claims are: every resolved or dangling reference, every file an executed PRP says it made, every executed
+PRP's being verified, and every document's key being its own. Packages belong to others and do not count.
+Equal weights: a reader can recount it. 0 is no drift, 1 is nothing holds. A stale index is found by the
+reader, not at build time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import polars as pl
 
 from pipeline.extract.prp import DONE
 from pipeline.frames import from_rows
+from syntropy.ids import PROJECT_PACKAGE
 from syntropy.schema import VIOLATIONS
 
 _FROM_DIAGNOSTICS = (
@@ -36,8 +38,10 @@ class Drift(NamedTuple):
 
 def measure_drift(documents: pl.DataFrame, diagnostics: pl.DataFrame, *, references: int) -> Drift:
     """`references` is how many mentions were checked (`Links.checked`)."""
-    failing = diagnostics.filter(pl.col("code").is_in(_FROM_DIAGNOSTICS) & (pl.col("severity") != "info"))
+    own = pl.col("package") == PROJECT_PACKAGE
+    failing = diagnostics.filter(own & pl.col("code").is_in(_FROM_DIAGNOSTICS) & (pl.col("severity") != "info"))
     rows = [tuple(r) for r in failing.select("code", "package", "path", "line", "message").iter_rows()]
+    documents = documents.filter(own)
     done = documents.filter((pl.col("kind") == "prp") & pl.col("status").is_in(list(DONE)))
     for package, path, status in (
         done.filter(~pl.col("verified").fill_null(False)).select("package", "path", "status").iter_rows()

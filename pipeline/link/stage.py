@@ -12,7 +12,7 @@ from pipeline.extract.mentions import is_code_path
 from pipeline.extract.prp import DONE
 from pipeline.frames import from_rows
 from pipeline.link.targets import Resolver, Target
-from syntropy.ids import split_uid
+from syntropy.ids import PROJECT_PACKAGE, split_uid
 from syntropy.schema import DIAGNOSTICS, RELATIONS
 
 _MEMORY_KINDS = ("memory", "prp", "rule", "pattern")
@@ -48,13 +48,13 @@ def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.Dat
         kind, status = about[uid]
         found = _resolve(resolver, package, path, target, relation, origin)
         if found:
-            checked += 1
+            checked += package == PROJECT_PACKAGE
             if found.uid != uid:
                 relations.append((uid, relation, found.uid, found.path, origin, 1.0, line, evidence))
             continue
         problem = _problem(target, relation, origin, kind, status)
         if problem:
-            checked += 1
+            checked += package == PROJECT_PACKAGE
             code, message, hint, severity = problem
             diagnostics.append(Diagnostic("link", severity, code, package, path, line, message, hint))
     frame = from_rows(RELATIONS, relations).unique(list(RELATIONS.key), keep="first", maintain_order=True)

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from pipeline.catalog import candidate_key
 from pipeline.extract.prp import normalized_id
 from syntropy.ids import slugify, split_uid
 from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS
@@ -42,7 +43,7 @@ class Resolver:
             "document", "package", "path", "kind", "key", "title"
         ).iter_rows():
             self._documents[package, path] = uid
-            claimed = key.removesuffix(f"@{path}")
+            claimed = candidate_key(key, path, package)
             stem = path.rpartition("/")[2].rpartition(".")[0]
             if kind == "prp":
                 if _PRP.match(claimed):
@@ -59,7 +60,8 @@ class Resolver:
             self._names.setdefault((package, "wiki:" + slugify(stem)), uid)
             self._names.setdefault((package, "wiki:" + slugify(title)), uid)
         for label, uid in rules.select("label", "document").iter_rows():
-            self._names.setdefault((split_uid(uid)[0], label), uid)
+            package = split_uid(uid)[0]
+            self._names.setdefault((package, label.removeprefix(f"{package}:")), uid)
         for package, path in sources.select("package", "path").iter_rows():
             if path.endswith("/"):
                 self._folders[package].add(path.rstrip("/"))

@@ -40,7 +40,9 @@ class Checkout:
         for name in (names[0], names[-1], *names):
             if name in found:
                 return found[name]
-        raise GitError(f"{source} has no version {version or 'HEAD'!r}", hint="name a branch, tag or commit")
+        raise GitError(
+            f"{source} has no version {version or 'HEAD'!r}", hint="name a branch, a tag, or a commit by all its digits"
+        )
 
     def install(self, commit: str) -> None:
         """Fetch the commit's folder into a new checkout beside, then put it into place."""
@@ -105,7 +107,8 @@ class Checkout:
         if self.upstream() != locked.commit and not _SHA.match(self.package.version):
             raise LocalChangesError(
                 f"{self.package.alias}: its upstream has moved since it was installed",
-                hint=f"copy your changes, `syntropy package update {self.package.alias}`, and make them again",
+                hint=f"save them (git -C {self.folder} diff HEAD > changes.patch), undo them (git -C {self.folder} "
+                f"checkout .), update, and apply the patch",
             )
         self._here("add", "--all", "--", ".")
         if not self._here("status", "--porcelain") and self.head() == locked.commit:

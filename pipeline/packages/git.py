@@ -42,6 +42,8 @@ class GitError(SyntropyError):
 def check_address(address: str, *, allow_file: bool) -> str:
     """The address, if it is of a kind we allow. Raises UsageError: options, other transports, credentials."""
     text = address.strip()
+    if allow_file and "://" not in text and not text.startswith("-") and Path(text).expanduser().is_dir():
+        return Path(text).expanduser().resolve().as_uri()
     if text.startswith("-") or any(not c.isprintable() for c in text):
         raise UsageError(f"{address!r} is no git address", hint="give an https or ssh address")
     if _HTTPS.match(text) or _SSH.match(text):

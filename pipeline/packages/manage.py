@@ -74,6 +74,26 @@ def update(
     return changed, [outcome for outcome, _ in done]
 
 
+def install(packages: Packages, config: Config) -> list[Outcome]:
+    """Put every package into place as it is locked, in a fresh clone; those that are there stay as they are."""
+
+    def one(package: Package) -> Outcome:
+        locked = packages.locked.get(package.alias)
+        checkout = Checkout(packages.checkout(package.alias), package, config.git)
+        if locked is None:
+            return Outcome(package.alias, "failed", "", "is not locked", f"`syntropy package update {package.alias}`")
+        if checkout.folder.is_dir():
+            return Outcome(package.alias, "unchanged", locked.commit)
+        try:
+            checkout.install(locked.commit)
+        except SyntropyError as error:
+            return Outcome(package.alias, "failed", locked.commit, error.message, error.hint)
+        return Outcome(package.alias, "installed", locked.commit)
+
+    with ThreadPoolExecutor(max(1, config.git.workers)) as pool:
+        return list(pool.map(one, packages.wanted))
+
+
 def remove(packages: Packages, config: Config, alias: str, *, force: bool) -> Packages:
     """Unlist and delete a package. Raises LocalChangesError where work would be lost, unless `force`."""
     package = packages.package(alias)
@@ -145,14 +165,20 @@ def setup(
     known = {(p.source, p.path) for p in packages.wanted}
     taken = {p.alias for p in packages.wanted}
     new: list[Package] = []
+    refused: list[Outcome] = []
     for context in contexts:
-        path = posix_path(context.path)
-        if (context.repo, path) in known:
+        try:
+            path = posix_path(context.path)
+            source = check_address(context.repo, allow_file=config.git.allow_file)
+        except UsageError as error:
+            refused.append(Outcome(context.name, "failed", "", error.message, error.hint))
+            continue
+        if (source, path) in known:
             continue
         name = alias_of(context.name.replace(" ", "-"), "")
         alias = next(a for a in (name, *(f"{name}-{n}" for n in range(2, 10_000))) if a not in taken)
         taken.add(alias)
-        new.append(Package(alias, check_address(context.repo, allow_file=config.git.allow_file), path))
+        new.append(Package(alias, source, path))
     with ThreadPoolExecutor(max(1, config.git.workers)) as pool:
         done = list(pool.map(lambda p: (p, *_update(packages, config, p, now=now, force=False)), new))
     for package, _, locked in done:
@@ -160,7 +186,7 @@ def setup(
             packages = replace(packages.with_package(package), locked={**packages.locked, package.alias: locked})
     packages.save_lock()
     packages.save_wanted()
-    return packages, [outcome for _, outcome, _ in done]
+    return packages, [*refused, *(outcome for _, outcome, _ in done)]
 
 
 def _update(

@@ -171,6 +171,8 @@ def _package(entry: dict[str, Any]) -> Package:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("no regular file")
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}

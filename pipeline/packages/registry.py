@@ -137,6 +137,9 @@ def _text(address: str, settings: GitConfig) -> str:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise RegistryError(f"{address} cannot be read: {error}", hint="check the file") from error
+    if "://" not in address and "@" not in address:
+        what = "is no regular file" if path.exists() else "does not exist"
+        raise RegistryError(f"{address} {what}", hint=f"name a file, an https address or a repository with {FILE}")
     return _from_git(address, settings)
 
 
@@ -215,10 +218,11 @@ def _joined(base: str, address: str) -> str:
 
 def check_selected(menu: Menu, names: list[str]) -> list[Context]:
     """Contexts by name, as typed. Raises UsageError for one that is not on the menu."""
-    by_name = {c.name.casefold(): c for c in menu.contexts}
+    exact = {c.name: c for c in reversed(menu.contexts)}
+    folded = {c.name.casefold(): c for c in reversed(menu.contexts)}
     for name in names:
-        if name.casefold() not in by_name:
+        if name not in exact and name.casefold() not in folded:
             raise UsageError(
                 f"{name!r} is not in the registry", hint=f"it has: {', '.join(c.name for c in menu.contexts)}"
             )
-    return [by_name[name.casefold()] for name in names]
+    return [exact.get(name) or folded[name.casefold()] for name in names]

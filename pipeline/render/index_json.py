@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.link.drift import Drift
 from syntropy.config import Config
-from syntropy.ids import split_uid
+from syntropy.ids import place_of, split_uid
 from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION
 
 EXCERPT_LENGTH = 200
@@ -77,7 +77,7 @@ def render_json(document: dict[str, Any]) -> str:
 
 
 def _entry(row: dict[str, Any], tags: dict[str, list[str]], referenced: dict[str, list[str]]) -> dict[str, Any]:
-    entry: dict[str, Any] = {"source": row["path"]}
+    entry: dict[str, Any] = {"source": place_of(row["package"], row["path"])}
     if row["kind"] == "prp":
         entry |= {
             "title": row["title"],
@@ -106,7 +106,7 @@ def _rules(rules: pl.DataFrame, scope: str) -> dict[str, Any]:
     rows = rules.filter(pl.col("scope") == scope).sort("label")
     return {
         label: {
-            "source": split_uid(uid)[1],
+            "source": place_of(*split_uid(uid)),
             "line": line,
             "severity": severity,
             "excerpt": _excerpt(text, RULE_EXCERPT_LENGTH),

@@ -14,6 +14,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from syntropy.config import Config
+from syntropy.ids import PROJECT_PACKAGE
 
 CHARS_PER_TOKEN = 4
 _SHORT = 80
@@ -63,6 +64,10 @@ class Group(NamedTuple):
     folders: list[tuple[str, int]]
 
 
+PACKAGE = "package"
+"""Kind of a group that holds a package's documents of all kinds; their paths are no files of the project."""
+
+
 def estimate_tokens(text: str) -> int:
     """Tokens by length, rounded up."""
     return -(-len(text) // CHARS_PER_TOKEN)
@@ -107,13 +112,13 @@ def _degraded(groups: list[Group]) -> Any:
     notes = ["summaries longer than 80 characters were shortened"]
     current = [g._replace(lines=[line._replace(summary=_short(line.summary)) for line in g.lines]) for g in groups]
     yield current, notes
-    current = [_without_summaries(g) if g.kind == "doc" else g for g in current]
+    current = [_without_summaries(g) if g.kind in ("doc", PACKAGE) else g for g in current]
     notes = ["summaries of documentation", *notes]
     yield current, notes
     current = [_without_summaries(g) for g in current]
     notes = ["all summaries"]
     yield current, notes
-    current = [_as_folders(g) if g.kind == "doc" else g for g in current]
+    current = [_as_folders(g) if g.kind in ("doc", PACKAGE) else g for g in current]
     notes = ["all summaries", "single documents of the documentation (folders with counts instead)"]
     yield current, notes
     for position in range(len(current) - 1, -1, -1):
@@ -126,13 +131,21 @@ def _degraded(groups: list[Group]) -> Any:
 def _groups(documents: pl.DataFrame) -> list[Group]:
     result = []
     for scope, kind, title in GROUPS:
-        rows = documents.filter((pl.col("scope") == scope) & (pl.col("kind") == kind)).sort("package", "path")
+        of_kind = (pl.col("scope") == scope) & (pl.col("kind") == kind)
+        rows = documents.filter((pl.col("package") == PROJECT_PACKAGE) & of_kind).sort("path")
         lines = [
             Line(path, key, _one_line(name), _one_line(summary))
             for path, key, name, summary in rows.select("path", "key", "title", "summary").iter_rows()
         ]
         if lines:
             result.append(Group(title, kind, len(lines), lines, []))
+    others = documents.filter(pl.col("package") != PROJECT_PACKAGE).sort("package", "path")
+    for (package,), rows in others.group_by("package", maintain_order=True):
+        lines = [
+            Line(f"{package}:{path}", "", _one_line(name), _one_line(summary))
+            for path, name, summary in rows.select("path", "title", "summary").iter_rows()
+        ]
+        result.append(Group(f"Package {package}", PACKAGE, len(lines), lines, []))
     return result
 
 

@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Callable, Container, Iterator
 from typing import Any, NamedTuple
 
-from syntropy.schema import ENTITY_RELATIONS
+from syntropy.schema import ENTITY_RELATIONS, INVERSE_RELATIONS
 
 FILE = "relations.json"
 MAX_ENTITIES = 20_000
@@ -48,16 +48,19 @@ def read_catalogue(text: str, folder: str) -> Catalogue:
     entries: dict[str, dict[str, Any]] = {}
     problems: list[tuple[str, int, str, str]] = []
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=lambda pairs: _without_repeats(pairs, problems))
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
         return Catalogue({}, [("bad-relations", line, f"cannot be read: {error}", "mend the file")])
     if not isinstance(data, dict):
         return Catalogue({}, [("bad-relations", 1, "is no object of entities by id", "write {id: {…}}")])
     for name, entity in list(data.items())[:MAX_ENTITIES]:
+        problems += [("bad-entity", 0, f"entity {name!r}: {what}", hint) for what, hint in _mistakes(name, entity)]
         path = entity.get("file_path") if isinstance(entity, dict) else None
         if not isinstance(path, str) or not path.strip():
-            problems.append(("bad-entity", 0, f"entity {name!r} names no file_path", "name its Markdown file"))
+            problems.append(
+                ("bad-entity", 0, f"entity {name!r} names no file_path", "write {id: {type, file_path, …}}")
+            )
             continue
         place = posixpath.normpath(posixpath.join(folder, path.replace("\\", "/")))
         if place.startswith(("../", "/")) or (folder and not place.startswith(f"{folder}/")):
@@ -71,6 +74,34 @@ def read_catalogue(text: str, folder: str) -> Catalogue:
     if len(data) > MAX_ENTITIES:
         problems.append(("bad-relations", 0, f"holds more than {MAX_ENTITIES} entities", "split the set"))
     return Catalogue(entries, problems)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]], problems: list[tuple[str, int, str, str]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            problems.append(("bad-entity", 0, f"{key!r} occurs twice; the first one counts", "delete one"))
+        found.setdefault(key, value)
+    return found
+
+
+def _mistakes(name: str, entity: Any) -> Iterator[tuple[str, str]]:
+    """(what, hint) of what is written and has no meaning."""
+    if not isinstance(entity, dict):
+        return
+    if str(entity.get("id", name)) != name:
+        yield f"its id is {entity['id']!r}, which counts", "give both the same id"
+    if "type" in entity and str(entity["type"]).lower().replace("-", "_") not in _KIND_OF_TYPE:
+        yield f"unknown type {entity['type']!r}", f"use {', '.join(sorted(set(_KIND_OF_TYPE)))}"
+    relations = entity.get("relations", {})
+    if not isinstance(relations, dict):
+        yield "relations is no object", 'write {"solves": ["SMELL-001"]}'
+        return
+    for kind, targets in relations.items():
+        if kind not in ENTITY_RELATIONS and kind not in INVERSE_RELATIONS.values():
+            yield f"unknown relation {kind!r}", f"use {', '.join(ENTITY_RELATIONS)}"
+        if name in _texts(targets):
+            yield f"it {kind} itself", "name another entity"
 
 
 def kind_of(path: str, entry: dict[str, Any]) -> str:

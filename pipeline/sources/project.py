@@ -15,6 +15,7 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 
 from pipeline.diagnostics import Diagnostic
+from pipeline.secrets import redact
 from pipeline.sources.canonical import Sidecars, canonical_json, content_hash, kind_of
 from pipeline.sources.decode import UndecodableError, decode, is_clean_name
 from pipeline.sources.layout import Assignment, Layout
@@ -132,6 +133,10 @@ class ProjectConnector:
             size = info.st_size
             if not stat.S_ISREG(info.st_mode):
                 self._reject(path, "not-a-file", "is no regular file (FIFO, socket or device)", "exclude it")
+                return
+            shown, findings = redact(path)
+            if findings:
+                self._reject(shown, "secret", "the name holds what looks like a credential", "rename it", size)
                 return
             reason = "gitignore" if _ignored(path, ignores) else self._layout.excluded(path)
             assignment = None if reason else self._layout.assign(path)

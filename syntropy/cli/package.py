@@ -19,7 +19,7 @@ from syntropy.errors import UsageError
 
 def overview(given: argparse.Namespace) -> int:
     """No verb was given."""
-    raise UsageError("say what to do with packages", hint="setup, add, update, list, remove or push")
+    raise UsageError("say what to do with packages", hint="setup, add, install, update, list, remove or push")
 
 
 def setup(given: argparse.Namespace) -> int:
@@ -57,6 +57,12 @@ def add(given: argparse.Namespace) -> int:
         packages, config, given.url, path=given.path, alias=given.alias, version=given.version, now=_now()
     )
     return _report([outcome])
+
+
+def install(given: argparse.Namespace) -> int:
+    """Install what the lock says."""
+    config, packages = _project(given)
+    return _report(launcher.package_manager().install(packages, config))
 
 
 def update(given: argparse.Namespace) -> int:
@@ -131,7 +137,7 @@ def _report(outcomes: Any) -> int:
     """One line a package; 1 where one failed."""
     for outcome in outcomes:
         if outcome.state == "failed":
-            warn(printable(f"{outcome.alias}: {outcome.note}"))
+            warn(printable(f"{outcome.alias}: {outcome.note.removeprefix(outcome.alias + ': ')}"))
             if outcome.hint:
                 print(f"  {printable(outcome.hint)}", file=sys.stderr)
         else:

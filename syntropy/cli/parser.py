@@ -163,6 +163,7 @@ def _package_commands(commands: argparse._SubParsersAction[argparse.ArgumentPars
     add.add_argument("--path", default="", metavar="FOLDER", help="only this folder of the repository")
     add.add_argument("--alias", default="", help="its name here (default: from the address)")
     add.add_argument("--version", default="", metavar="REF", help="branch, tag or commit (default: HEAD)")
+    verb("install", "Put packages into place as they are locked (in a fresh clone).", "install")
     update = verb("update", "Bring packages up to date.", "update engineering")
     update.add_argument("alias", nargs="*", metavar="ALIAS", help="only these (default: all)")
     update.add_argument("--force", action="store_true", help="fetch again even what has not moved")

@@ -105,3 +105,25 @@ def test_false_alarms_on_real_documentation():
 
     texts = [json.loads(line)["text"] for line in (folder / "corpus.jsonl").open()]
     assert sum(bool(redact(text)[1]) for text in texts) < len(texts) * 0.02
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "client_secret: {}",
+        "clientSecret: '{}'",
+        "CLIENT_SECRET={}",
+        "missing-ghp_{}.md",
+        "Server=db;User Id=sa;Password={};",
+        "- name: DB_PASSWORD\n  value: {}",
+        "<password>{}</password>",
+        "| DB password | `{}` |",
+        "curl -u admin:{} https://host/",
+        "mysql -u root -p{} db",
+    ],
+)
+def test_places_that_were_missed(text):
+    value = some(ANY, 36)
+    redacted, findings = redact(text.format(value))
+    assert value not in redacted
+    assert len(findings) == 1

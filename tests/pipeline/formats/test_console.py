@@ -116,3 +116,33 @@ def test_nothing_breaks_on_real_sources():
     for path in list(DATA.glob("corpora/**/*.ts*"))[:200]:
         if path.suffix in (".ts", ".tsx"):
             console.pages(path.read_text(errors="replace"), path.name)
+
+
+STYLES = {
+    "first word of a line": "const cmd = input.trim().split(' ')[0]; if (cmd === 'one' || cmd === 'uno') { a(); } else if (cmd === 'two') { b(); }",
+    "split in the switch": "switch (line.split(' ')[0]) { case 'one': a(); break; case 'two': b(); }",
+    "at": "const t = line.split(' '); const head = t.at(0); switch (head?.toLowerCase()) { case 'one': a(); break; case 'two': b(); }",
+    "reversed": "const [cmd] = line.split(' '); if ('one' === cmd) { a(); } else if (['two', 'zwei'].includes(cmd)) { b(); }",
+    "an object of handlers": "const handlers = { one: (a) => go(a), two() { stop(); } }; function run(args: string[]) { handlers[args[0]]?.(args); }",
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_styles(style):
+    text = STYLES[style] if style.startswith("an object") else f"function run(line: string) {{ {STYLES[style]} }}"
+    assert [c.words for c in read_commands(text, "a.ts")[0]] == [("one",), ("two",)]
+
+
+def test_handlers_in_class_fields():
+    text = """
+      class Shell {
+        run(args: string[]) { switch (args[0]) { case 'group': return this.handle(args.slice(1)); } }
+        handle = async (args: string[]) => { const [verb] = args; switch (verb) { case 'add': go(); break; case 'drop': stop(); } }
+      }"""
+    assert [c.words for c in read_commands(text, "a.ts")[0]] == [("group", "add"), ("group", "drop")]
+
+
+def test_a_syntax_error_is_reported():
+    found = console.pages("function f(args: string[]) { switch (args[0]) { case 'a': go(); } }\nconst = ;\n", "a.ts")
+    assert "typescript-syntax" in [p.code for p in found.problems]
+    assert [p.id for p in found.pages] == ["cmd-a"]

@@ -48,3 +48,41 @@ def test_a_syntax_error_is_a_problem_with_its_line():
 @given(st.text(max_size=300))
 def test_no_text_makes_it_fail(text):
     python_cli.pages(text, "t.py")
+
+
+def words(text):
+    return sorted(" ".join(command_words(t)) for t in titles(python_cli.pages(text, "tool.py")))
+
+
+def test_argparse_across_functions():
+    text = """
+import argparse
+def add_list(subparsers):
+    p = subparsers.add_parser("list", help="Lists.")
+    p.add_argument("--all")
+def add_user(subs):
+    user = subs.add_parser("user")
+    inner = user.add_subparsers()
+    inner.add_parser("add")
+    inner.add_parser(name="drop")
+def main():
+    parser = argparse.ArgumentParser(prog="tool")
+    sub = parser.add_subparsers()
+    add_list(sub)
+    add_user(subs=sub)
+    for name, about in (("up", "Starts."), ("down", "Stops.")):
+        sub.add_parser(name, help=about)
+"""
+    assert words(text) == ["tool down", "tool list", "tool up", "tool user add", "tool user drop"]
+
+
+def test_argparse_in_a_class():
+    text = """
+import argparse
+class Tool:
+    def __init__(self):
+        self.parser = argparse.ArgumentParser("tool", prog="tool")
+        self.sub = self.parser.add_subparsers()
+        self.sub.add_parser("run")
+"""
+    assert words(text) == ["tool run"]

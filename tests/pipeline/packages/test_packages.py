@@ -16,7 +16,7 @@ from pipeline.packages.manifest import load_packages, posix_path
 from pipeline.packages.registry import RegistryError, check_public, read_menu
 from syntropy.cli import main
 from syntropy.config import load_config
-from syntropy.errors import ConfigError, UsageError
+from syntropy.errors import ConfigError, DocumentNotFoundError, UsageError
 
 NOW = "2026-11-22T00:00:00Z"
 
@@ -398,3 +398,73 @@ def test_a_slow_command_is_ended(tmp_path):
     finally:
         os.environ["PATH"] = before
     assert time.monotonic() - started < 10
+
+
+def test_many_packages_with_equal_paths_take_nothing_from_the_project(project, upstream):
+    (project / "docs").mkdir()
+    (project / "docs/guide.md").write_text("# Our guide\n")
+    (upstream / "CLAUDE.md").write_text("# Rules\n\n- Always wear gloves.\n")
+    commit(upstream)
+    for alias in ("one", "two", "three"):
+        added(project, upstream, alias=alias)
+    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    with syntropy.open(project) as knowledge:
+        keys = dict(knowledge.database.rows("SELECT package, key FROM documents WHERE path = 'docs/guide.md'"))
+        assert keys == {
+            "project": "docs/guide",
+            "one": "one:docs/guide",
+            "two": "two:docs/guide",
+            "three": "three:docs/guide",
+        }
+        assert knowledge.document("docs/guide.md").title == "Our guide"
+        assert knowledge.drift().score == 0
+        assert {r.path for r in knowledge.rules()} == {"one:CLAUDE.md", "two:CLAUDE.md", "three:CLAUDE.md"}
+        with pytest.raises(DocumentNotFoundError, match="several packages"):
+            knowledge.document("docs/retry.md")
+        assert knowledge.staleness(stale_after=0).stale is False
+    overview = (project / "build/INDEX.md").read_text()
+    assert "## Package one" in overview
+    assert "`one:docs/guide.md`" in overview
+    assert "<docs/retry.md>" not in overview
+
+
+def test_install_puts_the_locked_commit_into_place(project, upstream):
+    _, outcome = added(project, upstream, alias="hub")
+    import shutil
+
+    shutil.rmtree(project / ".context/packages")
+    (upstream / "docs/later.md").write_text("# Later\n")
+    commit(upstream)
+    assert main(["package", "install", "--project", str(project)]) == 0
+    assert run(project / ".context/packages/hub", "rev-parse", "HEAD").strip() == outcome.commit
+    assert not (project / ".context/packages/hub/docs/later.md").exists()
+
+
+def test_a_fifo_is_no_list(project):
+    (project / ".context").mkdir()
+    os.mkfifo(project / ".context/context.config.json")
+    with pytest.raises(ConfigError, match="no regular file"):
+        state(project)
+
+
+def test_select_by_exact_name_first(tmp_path, project, upstream):
+    other = upstream.with_name("other")
+    run(upstream.parent, "clone", "--quiet", str(upstream), str(other))
+    menu = registry(
+        tmp_path,
+        "menu",
+        [
+            {"name": "API", "repo": upstream.as_uri()},
+            {"name": "api", "repo": other.as_uri()},
+            {"name": "bad", "repo": upstream.as_uri(), "path": "../.."},
+        ],
+    )
+    assert main(["package", "setup", str(menu), "--select", "API", "--project", str(project)]) == 0
+    assert [p.source for p in state(project)[0].wanted] == [upstream.as_uri()]
+    assert main(["package", "setup", str(menu), "--yes", "--project", str(project)]) == 1
+    assert len(state(project)[0].wanted) == 2
+
+
+def test_a_missing_registry_is_said_to_be_missing(project):
+    with pytest.raises(RegistryError, match="does not exist"):
+        read_menu("nowhere.json", load_config(project).git, clock=time.monotonic)
