@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from .federation import Federation as Federation
     from .knowledge import Knowledge as Knowledge
     from .knowledge import open_knowledge as open  # noqa: A004 (the API's verb)
+    from .memory import Memory as Memory
+    from .memory import open_memory as open_memory
 
 __version__ = "0.1.0"
-__all__ = ["Federation", "Knowledge", "SyntropyError", "__version__", "open"]
+__all__ = ["Federation", "Knowledge", "Memory", "SyntropyError", "__version__", "open", "open_memory"]
 
 _LAZY = {
     "open": ("knowledge", "open_knowledge"),
     "Knowledge": ("knowledge", "Knowledge"),
+    "Memory": ("memory", "Memory"),
+    "open_memory": ("memory", "open_memory"),
     "Federation": ("federation", "Federation"),
     "SyntropyError": ("errors", "SyntropyError"),
 }

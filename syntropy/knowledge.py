@@ -114,6 +114,16 @@ class Knowledge:
         return self._database
 
     @property
+    def project(self) -> Path | None:
+        """The project's folder, where there is one here."""
+        return self._project
+
+    @property
+    def config(self) -> Config:
+        """The settings it is read with."""
+        return self._config
+
+    @property
     def meta(self) -> dict[str, str]:
         """Facts about the build: schema version, digests, counts, the model and its fingerprint."""
         return dict(self._database.meta)

@@ -208,6 +208,14 @@ class SecretsConfig:
 
 
 @dataclass(frozen=True)
+class NotesConfig:
+    """The living layer: insights, rules and notes."""
+
+    path: str = _doc("SQLite file below the project", ".context/notes.sqlite")
+    in_search: bool = _doc("show fresh insights and notes beside the built knowledge", True)
+
+
+@dataclass(frozen=True)
 class GitConfig:
     """How context packages are fetched (`syntropy package`)."""
 
@@ -235,6 +243,7 @@ class Config:
     schedule: ScheduleConfig = ScheduleConfig()
     secrets: SecretsConfig = SecretsConfig()
     git: GitConfig = GitConfig()
+    notes: NotesConfig = NotesConfig()
     packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """`[packages]`: alias = { source = "…", path = "…", version = "…" }, instead of .context/context.config.json."""
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

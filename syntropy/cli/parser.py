@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from syntropy.cli.memory_parser import add_memory_commands
+
 _MODES = ("auto", "fast", "semantic", "hybrid")
 _SOURCES = ("patterns", "prps", "memories", "rules", "docs", "entries", "entities", "terms")
 
@@ -96,6 +98,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     search.add_argument("--neighbors", type=int, default=0, metavar="N", help="also show N chunks around each hit")
     search.add_argument("--no-synonyms", action="store_true", help="look up the words themselves only")
     search.add_argument("--profile", choices=("measured", "nocaap"), default="", help="how rankings are fused")
+    search.add_argument("--no-notes", action="store_true", help="leave out fresh insights and notes")
     search.add_argument("--explain", action="store_true", help="show each signal's rank, score and contribution")
     search.add_argument("-n", "--limit", type=int, help="number of hits (default: search.limit)")
     search.add_argument("--threshold", type=float, help="leave out hits with a lower score (0-1)")
@@ -137,6 +140,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     rules.add_argument("--severity", choices=("mandatory", "forbidden", "advisory"), default="", help="only these")
 
     _package_commands(commands)
+    add_memory_commands(commands, rules)
     _reader(commands, "drift", "read.drift", "Show drift: claims that do not hold.", "syntropy drift")
     _reader(
         commands, "verify", "read.verify", "Check every artifact against the manifest.", "syntropy verify --out build"

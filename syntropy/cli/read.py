@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from syntropy.artifacts import verify_files
 from syntropy.cli.output import print_json, printable, warn
@@ -14,6 +15,9 @@ from syntropy.config import load_config, require_project
 from syntropy.errors import UsageError
 from syntropy.knowledge import Knowledge, open_knowledge
 from syntropy.passages import Hit
+
+if TYPE_CHECKING:
+    from syntropy.memory import Fresh
 
 
 def opened(given: argparse.Namespace) -> Knowledge:
@@ -48,6 +52,7 @@ def search(given: argparse.Namespace) -> int:
             profile=given.profile,
             neighbors=given.neighbors,
         )
+        fresh = _fresh(knowledge, given)
     warn(found.warning)
     if given.json:
         print_json(
@@ -61,9 +66,16 @@ def search(given: argparse.Namespace) -> int:
                 "suggestions": list(found.suggestions),
                 "warning": found.warning,
                 "hits": [hit.as_dict(explain=given.explain) for hit in found.hits],
+                "fresh": [hit._asdict() for hit in fresh],
             }
         )
-        return 0 if found.hits else 1
+        return 0 if found.hits or fresh else 1
+    if fresh:
+        from syntropy.memory import merged
+
+        for one in merged(found.hits, fresh):
+            _show(one, explain=given.explain) if isinstance(one, Hit) else _show_fresh(one)
+        return 0
     for hit in found.hits:
         _show(hit, explain=given.explain)
     if not found.hits:
@@ -77,6 +89,37 @@ def search(given: argparse.Namespace) -> int:
     if found.hits and unknown:
         warn(f"found nowhere: {', '.join(unknown)}")
     return 0 if found.hits else 1
+
+
+def _fresh(knowledge: Knowledge, given: argparse.Namespace) -> list[Fresh]:
+    """Insights and notes for the query; none where documents are filtered, or where there are no notes."""
+    filtered = any(
+        (given.sources, given.kinds, given.scope, given.packages, given.tags, given.all_tags, given.path, given.where,
+         given.since, given.until)
+    )  # fmt: skip
+    if filtered or given.no_notes or knowledge.project is None or not knowledge.config.notes.in_search:
+        return []
+    path = knowledge.project / knowledge.config.notes.path
+    if not path.is_file():
+        return []
+    from syntropy.memory import Memory  # sqlite3 takes 5 ms, and most projects have no notes
+
+    memory = Memory(path, None)
+    try:
+        recalled = memory.recall(" ".join(given.query), limit=given.limit or knowledge.config.search.limit)
+    finally:
+        memory.close()
+    warn(recalled.warning)
+    threshold = given.threshold if given.threshold is not None else knowledge.config.search.threshold
+    return [hit for hit in recalled.hits if hit.score >= threshold]
+
+
+def _show_fresh(hit: Fresh) -> None:
+    """A hit of the living layer, with its age and what replaced it."""
+    seen = f", confirmed {hit.last_validated[:10]}" if hit.last_validated else ""
+    old = f", superseded by {hit.superseded_by}" if hit.superseded_by else ""
+    print(f"{hit.score:.3f}  {hit.name}  [{hit.kind}, {hit.layer}] {printable(hit.title)}")
+    print(f"       {hit.created_at[:10]}{seen}{old}: {printable(' '.join(hit.text.split())[:240])}")
 
 
 def _show(hit: Hit, *, explain: bool) -> None:

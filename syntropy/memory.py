@@ -1,0 +1,252 @@
+"""The living layer as one object: insights, rules, notes and the graph over both layers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from .config import Config, find_project, load_config
+from .errors import DatabaseError
+from .graph import Graph, UserRelation
+from .knowledge import Knowledge, open_knowledge
+from .notes.entries import Conflict, Note, Notes, Rules, contradictions
+from .notes.insights import Added, Insight, Insights
+from .notes.linking import Entity, Linker
+from .notes.session import RECENT_DAYS, RECENT_NOTES, Session, session
+from .notes.store import NotesError, NotesStore
+from .passages import Hit
+from .schema import ENTITY_KINDS, ENTRY_KINDS
+
+
+class AnyRule(NamedTuple):
+    """A rule of the project's files or a saved one; `origin` is `path:line` or `saved`."""
+
+    label: str
+    text: str
+    origin: str
+
+
+class Fresh(NamedTuple):
+    """A hit of the living layer."""
+
+    layer: str
+    name: str
+    kind: str
+    title: str
+    text: str
+    score: float
+    created_at: str
+    last_validated: str
+    superseded_by: str
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Fresh hits, best first, and what could not be read."""
+
+    hits: list[Fresh]
+    warning: str = ""
+
+
+def open_memory(project: str | Path | None = None, *, user: bool = False) -> Memory:
+    """The living layer of a project (the one around this folder by default), with its published knowledge.
+
+    Raises ConfigError; a project that was never built is no error, its notes then stand alone.
+    """
+    root = find_project(Path(project) if project is not None else Path.cwd())
+    config = load_config(root)
+    knowledge: Knowledge | None = None
+    if root is not None:
+        with contextlib.suppress(DatabaseError):
+            knowledge = open_knowledge(project=root, config=config)
+    return Memory(notes_path(config, root, user=user), knowledge)
+
+
+def merged(hits: Sequence[Hit], fresh: Sequence[Fresh]) -> list[Hit | Fresh]:
+    """Both layers by score, the fresh one first where they tie; what was replaced comes last."""
+    old = [hit for hit in fresh if hit.superseded_by]
+    current = [hit for hit in fresh if not hit.superseded_by]
+    both: list[Hit | Fresh] = [*current, *hits]
+    return [*sorted(both, key=lambda hit: -hit.score), *old]
+
+
+def now_utc() -> str:
+    """The present second, ISO 8601."""
+    return datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def notes_path(config: Config, project: Path | None, *, user: bool = False) -> Path:
+    """Where the notes lie: below the project, or those that follow a person."""
+    if user or project is None:
+        home = os.environ.get("XDG_DATA_HOME") or (
+            os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else str(Path.home() / ".local" / "share")
+        )
+        return Path(str(home)) / "syntropy" / "notes.sqlite"
+    return project / config.notes.path
+
+
+class Memory:
+    """The notes at a path beside the canonical knowledge, which may be missing. A context manager."""
+
+    def __init__(self, path: Path, knowledge: Knowledge | None, *, clock: Callable[[], str] = now_utc) -> None:
+        self.path, self._knowledge, self._clock = path, knowledge, clock
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file and the knowledge."""
+        for name in ("writer", "reader"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+        if self._knowledge is not None:
+            self._knowledge.close()
+
+    @cached_property
+    def writer(self) -> NotesStore:
+        """The file for writing, made if it is missing. Raises NotesError."""
+        return NotesStore(self.path, write=True)
+
+    @cached_property
+    def reader(self) -> NotesStore:
+        """The file for reading. Raises NotesError: missing, damaged, newer."""
+        return self.__dict__.get("writer") or NotesStore(self.path)
+
+    def add_insight(
+        self, text: str, *, project: str = "", tags: Sequence[str] = (), linked_entities: Sequence[str] = ()
+    ) -> Added:
+        """Store what was learned, linked to canonical entities. Raises UsageError, NotesError."""
+        return Insights(self.writer).add(
+            text,
+            now=self._clock(),
+            linker=self.linker,
+            known=self.known,
+            project=project,
+            tags=tags,
+            linked_entities=linked_entities,
+        )
+
+    def confirm_links(
+        self, insight_id: str, *, accepted: Sequence[str] = (), rejected: Sequence[str] = (), merged_with: str = ""
+    ) -> Insight:
+        """Accept or reject links, or merge into another insight. Raises UsageError, NotesError."""
+        return Insights(self.writer).confirm(
+            insight_id,
+            now=self._clock(),
+            known=self.known,
+            accepted=accepted,
+            rejected=rejected,
+            merged_with=merged_with,
+        )
+
+    def insights(self, *, write: bool = False) -> Insights:
+        """The insights, to read or to change."""
+        return Insights(self.writer if write else self.reader)
+
+    def rules(self, *, write: bool = False) -> Rules:
+        """The saved rules, to read or to change."""
+        return Rules(self.writer if write else self.reader)
+
+    def notes(self, *, write: bool = False) -> Notes:
+        """The notes, to read or to change."""
+        return Notes(self.writer if write else self.reader)
+
+    @cached_property
+    def linker(self) -> Linker:
+        """Over the canonical entities of the database; empty without one."""
+        if self._knowledge is None:
+            return Linker([])
+        kinds = ", ".join(f"'{kind}'" for kind in ENTITY_KINDS)
+        database = self._knowledge.database
+        tags: dict[int, list[str]] = {}
+        for number, tag in database.rows("SELECT document_id, tag FROM tags ORDER BY document_id, position"):
+            tags.setdefault(number, []).append(tag)
+        rows = database.rows(
+            "SELECT document_id, key, title, aliases, keywords, summary FROM documents "
+            f"WHERE kind IN ({kinds}) ORDER BY key"
+        )
+        return Linker(
+            [
+                Entity(key, title, tuple(a for a in aliases if a != key), (*tags.get(number, ()), *keywords), summary)
+                for number, key, title, aliases, keywords, summary in rows
+            ]
+        )
+
+    def known(self, name: str) -> bool:
+        """Is there a canonical entity or entry of this id?"""
+        if self._knowledge is None:
+            return False
+        kinds = ", ".join(f"'{kind}'" for kind in (*ENTITY_KINDS, *ENTRY_KINDS))
+        return bool(
+            self._knowledge.database.rows(f"SELECT 1 FROM documents WHERE key = ? AND kind IN ({kinds})", [name])
+        )
+
+    def all_rules(self) -> tuple[list[AnyRule], list[Conflict]]:
+        """Saved rules and those of the project's files, each with its origin; and what contradicts what."""
+        found: list[AnyRule] = []
+        with contextlib.suppress(NotesError):
+            found += [AnyRule(rule.label, rule.content, "saved") for rule in self.rules().all()]
+        if self._knowledge is not None:
+            found += [AnyRule(rule.label, rule.text, f"{rule.path}:{rule.line}") for rule in self._knowledge.rules()]
+        return found, contradictions([(rule.label, rule.text) for rule in found])
+
+    def recall(self, query: str, *, limit: int = 10) -> Recall:
+        """Insights and notes for a query; a missing file is no hit, a damaged one a warning."""
+        if not self.path.is_file() and "writer" not in self.__dict__:
+            return Recall([])
+        try:
+            hits = [
+                Fresh(
+                    "tacit", i.id, "insight", i.title, i.content, score, i.created_at, i.last_validated, i.superseded_by
+                )
+                for i, score in self.insights().search(query, limit=min(limit, 20), superseded=True)
+            ]
+            found = self.notes().search(query, limit=limit)
+        except NotesError as error:
+            return Recall([], f"the notes were left out: {error.message}")
+        for note, score in found:
+            title = " ".join(note.content.split())[:80]
+            fresh = Fresh("tacit", f"note {note.id}", note.type, title, note.content, score, note.created_at, "", "")
+            hits.append(fresh)
+        hits.sort(key=lambda hit: (bool(hit.superseded_by), -hit.score, hit.name))
+        return Recall(hits[:limit])
+
+    def graph(self) -> Graph:
+        """Both layers as they are now."""
+        insights: list[tuple[str, str]] = []
+        relations: list[UserRelation] = []
+        with contextlib.suppress(NotesError):
+            for insight in self.insights().all(superseded=True):
+                insights.append((insight.id, insight.title))
+                for kind, targets in insight.relations.items():
+                    for target in targets:
+                        facts = insight.provenance.get(target, {})
+                        origin = str(facts.get("source", "user"))
+                        relations.append(UserRelation(insight.id, kind, target, origin, insight.confidence))
+        return Graph(self._knowledge.database if self._knowledge else None, insights, relations)
+
+    def session(self, *, budget: int, now: datetime) -> Session:
+        """What an agent is told when a session starts; runs the daily maintenance."""
+        rules = [rule.text for rule in self.all_rules()[0] if rule.origin == "saved"]
+        if not self.path.is_file():
+            return Session(rules, [], "", "", 0)
+        notes = self.notes(write=True)
+        maintenance = notes.maintain(now=now)
+        since = (now - timedelta(days=RECENT_DAYS)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        recent: list[Note] = [n for n in notes.all(since=since, limit=RECENT_NOTES * 2) if n.type != "handoff"]
+        handoffs = notes.all(kind="handoff", limit=1)
+        return session(rules, recent[:RECENT_NOTES], handoffs[0] if handoffs else None, maintenance, budget=budget)

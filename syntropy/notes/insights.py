@@ -1,0 +1,391 @@
+"""Insights (`TK-001`): what was learned, linked to canonical entities, confirmed or rejected over time."""
+
+from __future__ import annotations
+
+import array
+import json
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..analysis import index_terms
+from ..errors import UsageError
+from .linking import AUTO_LINK, Link, Linker, jaccard
+from .store import NotesStore
+from .terms import index_entry, lexical_shares
+
+CONFIDENCE = 0.5
+"""Of a new insight (the seed)."""
+
+CONFIRMED = 0.05
+"""Added once for each confirmed link, up to 1 (the seed)."""
+
+DUPLICATE = 0.6
+"""Share of common terms (Jaccard) from which a new insight is called a copy of another one."""
+
+CORRELATED = 0.3
+"""Share of common links from which insights are correlated."""
+
+MAX_LIMIT = 20
+
+MAX_TEXT = 20_000
+_TITLE_LENGTH = 80
+_ID = re.compile(r"^TK-\d{3,}$")
+
+RELATIONS = ("derives_from", "applies_to", "supersedes", "related_to")
+
+_NEXT = (
+    "INSERT INTO insight_seq VALUES ('TK', 1 + coalesce((SELECT max(CAST(substr(id, 4) AS INTEGER)) "
+    "FROM user_entities WHERE id LIKE 'TK-%'), 0)) ON CONFLICT(key) DO UPDATE SET val = val + 1 RETURNING val"
+)
+"""The next number, inside of the transaction that uses it; a file without a counter goes on behind its last id."""
+
+
+@dataclass(frozen=True)
+class Insight:
+    """One row of `user_entities`, decoded. `superseded_by` names what replaced it."""
+
+    id: str
+    title: str
+    content: str
+    author: str
+    confidence: float
+    evidence_count: int
+    last_validated: str
+    tags: tuple[str, ...]
+    relations: dict[str, list[str]]
+    created_at: str
+    updated_at: str
+    provenance: dict[str, dict[str, Any]]
+    superseded_by: str = ""
+
+    def links(self) -> list[str]:
+        """Ids of the canonical entities it is linked to."""
+        return [target for kind in ("derives_from", "applies_to") for target in self.relations.get(kind, [])]
+
+    def as_dict(self) -> dict[str, object]:
+        return dict(vars(self)) | {"tags": list(self.tags)}
+
+
+class Added(NamedTuple):
+    """A new insight and what was found about it."""
+
+    insight: Insight
+    linked: list[Link]
+    suggested: list[Link]
+    duplicates: list[tuple[str, float]]
+    correlations: list[tuple[str, float]]
+
+
+class Found(NamedTuple):
+    """A search hit: score 0-1."""
+
+    insight: Insight
+    score: float
+
+
+class Insights:
+    """The insights of one store. `known(id)` says whether a canonical entity exists."""
+
+    def __init__(self, store: NotesStore) -> None:
+        self._store = store
+
+    def add(
+        self,
+        text: str,
+        *,
+        now: str,
+        linker: Linker,
+        known: Callable[[str], bool],
+        project: str = "",
+        tags: Sequence[str] = (),
+        linked_entities: Sequence[str] = (),
+        author: str = "user",
+    ) -> Added:
+        """Store an insight. Raises UsageError for a blank text or entities that do not exist."""
+        content = _checked_text(text)
+        for entity in linked_entities:
+            if not known(entity):
+                raise UsageError(f"no entity is called {entity!r}", hint="`syntropy search WORDS --source entities`")
+        explicit = list(dict.fromkeys(linked_entities))
+        links = [link for link in linker.links(content) if link.entity not in explicit]
+        auto = [link for link in links if link.score >= AUTO_LINK]
+        relations = {"derives_from": [link.entity for link in auto], "applies_to": explicit}
+        provenance = {link.entity: {"source": "auto", "score": link.score, "at": now, "state": "open"} for link in auto}
+        provenance |= {e: {"source": "explicit", "score": 1.0, "at": now, "state": "open"} for e in explicit}
+        names = _tags(tags, project)
+        duplicates = self._alike(content)
+        with self._store.writing() as connection:
+            number = connection.execute(_NEXT).fetchone()[0]
+            name = f"TK-{number:03d}"
+            connection.execute(
+                "INSERT INTO user_entities (id, title, content, author, confidence, tags, relations, created_at, "
+                "updated_at, link_provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (name, _title(content), content, author, CONFIDENCE, _json(names), _json(_kept(relations)), now, now,
+                 _json(provenance)),
+            )  # fmt: skip
+            _write_relations(connection, name, relations)
+            _index(connection, name, content, names)
+        insight = self.get(name)
+        return Added(
+            insight,
+            auto,
+            [link for link in links if link.score < AUTO_LINK],
+            duplicates,
+            self.correlated(insight),
+        )
+
+    def get(self, name: str) -> Insight:
+        """An insight by id. Raises UsageError."""
+        rows = self._store.rows("SELECT * FROM user_entities WHERE id = ?", (name.strip().upper(),))
+        if not rows:
+            raise UsageError(f"no insight is called {name!r}", hint="`syntropy insight list`")
+        return self._decoded(rows)[0]
+
+    def all(self, *, superseded: bool = False) -> list[Insight]:
+        """All, the newest first; those that were replaced only on request."""
+        found = self._decoded(self._store.rows("SELECT * FROM user_entities ORDER BY created_at DESC, id DESC"))
+        return [i for i in found if superseded or not i.superseded_by]
+
+    def search(
+        self, query: str, *, limit: int = 10, superseded: bool = False, vector: Sequence[float] = ()
+    ) -> list[Found]:
+        """The best insights for a query of any form; what was replaced is hidden unless asked for.
+
+        With a query's `vector` those that have one are also found by meaning. Raises UsageError for a
+        limit out of 1-20.
+        """
+        if not 1 <= limit <= MAX_LIMIT:
+            raise UsageError(f"limit {limit} is out of range", hint=f"give 1 to {MAX_LIMIT}")
+        shares = self._lexical(query)
+        scores = {name: share / 2 for name, share in shares.items()}
+        for name, cosine in self._semantic(vector).items():
+            if cosine >= 0.3 or name in scores:
+                scores[name] = scores.get(name, 0.0) + max(0.0, cosine) / 2
+        if not vector:
+            scores = shares
+        best = sorted(scores, key=lambda name: (-scores[name], name))[: limit * 4]
+        marks = ", ".join("?" * len(best)) or "NULL"
+        rows = self._store.rows(f"SELECT * FROM user_entities WHERE id IN ({marks})", best)
+        by_id = {i.id: i for i in self._decoded(rows)}
+        found = [Found(by_id[n], round(min(1.0, scores[n]), 4)) for n in best if n in by_id]
+        fresh = [f for f in found if not f.insight.superseded_by]
+        old = [f for f in found if f.insight.superseded_by] if superseded else []
+        return [*fresh, *old][:limit]
+
+    def confirm(
+        self,
+        name: str,
+        *,
+        now: str,
+        known: Callable[[str], bool],
+        accepted: Sequence[str] = (),
+        rejected: Sequence[str] = (),
+        merged_with: str = "",
+    ) -> Insight:
+        """Accept or reject links; merge into another insight, which then supersedes this one.
+
+        Each link raises the confidence once, however often it is confirmed; a rejected automatic link is
+        removed and never made again. Raises UsageError for ids that do not exist.
+        """
+        insight = self.get(name)
+        for entity in accepted:
+            if entity not in insight.links() and not known(entity):
+                raise UsageError(f"no entity is called {entity!r}", hint=f"{insight.id} has links to {insight.links()}")
+        for entity in rejected:
+            if entity not in insight.provenance and entity not in insight.links():
+                raise UsageError(f"{insight.id} has no link to {entity!r}", hint=f"its links: {insight.links()}")
+        if set(accepted) & set(rejected):
+            raise UsageError("a link cannot be accepted and rejected", hint="name it once")
+        target = self.get(merged_with) if merged_with else None
+        if target is not None and (target.id == insight.id or self._replaces(insight.id, target.id)):
+            raise UsageError(f"{insight.id} cannot be merged with {target.id}", hint="name a newer insight")
+        with self._store.writing() as connection:
+            row = connection.execute("SELECT * FROM user_entities WHERE id = ?", (insight.id,)).fetchone()
+            relations, provenance = json.loads(row["relations"]), json.loads(row["link_provenance"])
+            confidence, evidence = float(row["confidence"]), int(row["evidence_count"])
+            for entity in dict.fromkeys(accepted):
+                facts = provenance.setdefault(entity, {"source": "confirmed", "score": 1.0, "at": now, "state": "open"})
+                if facts.get("state") != "accepted":
+                    confidence, evidence = min(1.0, confidence + CONFIRMED), evidence + 1
+                facts |= {"state": "accepted", "confirmed_at": now}
+                if entity not in [t for targets in relations.values() for t in targets]:
+                    relations.setdefault("derives_from", []).append(entity)
+            for entity in dict.fromkeys(rejected):
+                provenance.setdefault(entity, {"source": "auto", "score": 0.0, "at": now})
+                provenance[entity] |= {"state": "rejected", "rejected_at": now}
+                relations = {kind: [t for t in targets if t != entity] for kind, targets in relations.items()}
+            connection.execute(
+                "UPDATE user_entities SET relations = ?, link_provenance = ?, confidence = ?, evidence_count = ?, "
+                "last_validated = ?, updated_at = ? WHERE id = ?",
+                (_json(_kept(relations)), _json(provenance), round(confidence, 4), evidence, now, now, insight.id),
+            )
+            _write_relations(connection, insight.id, relations)
+            if target is not None:
+                theirs = json.loads(
+                    connection.execute("SELECT relations FROM user_entities WHERE id = ?", (target.id,)).fetchone()[0]
+                )
+                theirs.setdefault("supersedes", [])
+                theirs["supersedes"] = list(dict.fromkeys([*theirs["supersedes"], insight.id]))
+                connection.execute(
+                    "UPDATE user_entities SET relations = ?, updated_at = ? WHERE id = ?",
+                    (_json(theirs), now, target.id),
+                )
+                _write_relations(connection, target.id, theirs)
+        return self.get(insight.id)
+
+    def edit(self, name: str, *, now: str, text: str = "", tags: Sequence[str] | None = None) -> Insight:
+        """Change text or tags; links stay."""
+        insight = self.get(name)
+        content = _checked_text(text) if text else insight.content
+        names = list(insight.tags) if tags is None else _tags(tags, "")
+        with self._store.writing() as connection:
+            connection.execute(
+                "UPDATE user_entities SET title = ?, content = ?, tags = ?, updated_at = ? WHERE id = ?",
+                (_title(content), content, _json(names), now, insight.id),
+            )
+            connection.execute("DELETE FROM user_embeddings WHERE entity_id = ? AND ?", (insight.id, bool(text)))
+            _index(connection, insight.id, content, names)
+        return self.get(insight.id)
+
+    def delete(self, name: str) -> None:
+        """Remove an insight, its relations and vector; its number is never given again."""
+        insight = self.get(name)
+        with self._store.writing() as connection:
+            connection.execute("DELETE FROM user_entities WHERE id = ?", (insight.id,))
+            connection.execute("DELETE FROM user_relations WHERE from_id = ? OR to_id = ?", (insight.id, insight.id))
+            connection.execute("DELETE FROM user_embeddings WHERE entity_id = ?", (insight.id,))
+            connection.execute("DELETE FROM syntropy_terms WHERE kind = 'insight' AND key = ?", (insight.id,))
+
+    def embed_missing(self, encode: Callable[[str], Sequence[float]], *, limit: int = 1_000) -> int:
+        """Vectors (float32, little-endian) for insights without one; how many were made."""
+        rows = self._store.rows(
+            "SELECT id, content FROM user_entities WHERE id NOT IN (SELECT entity_id FROM user_embeddings) "
+            "ORDER BY id LIMIT ?",
+            (limit,),
+        )
+        for row in rows:
+            vector = array.array("f", encode(row["content"]))
+            with self._store.writing() as connection:
+                connection.execute(
+                    "INSERT OR REPLACE INTO user_embeddings VALUES (?, ?)", (row["id"], vector.tobytes())
+                )
+        return len(rows)
+
+    def correlated(self, insight: Insight) -> list[tuple[str, float]]:
+        """Other insights by the share of links in common."""
+        links = insight.links()
+        if not links:
+            return []
+        marks = ", ".join("?" * len(links))
+        rows = self._store.rows(
+            f"SELECT DISTINCT from_id FROM user_relations WHERE to_id IN ({marks}) AND from_id <> ?",
+            [*links, insight.id],
+        )
+        scores = [(row[0], round(jaccard(links, self.get(row[0]).links()), 4)) for row in rows if _ID.match(row[0])]
+        return sorted((s for s in scores if s[1] >= CORRELATED), key=lambda s: (-s[1], s[0]))[:5]
+
+    def _alike(self, content: str) -> list[tuple[str, float]]:
+        """Insights that say nearly the same."""
+        terms = set(index_terms(content))
+        near = sorted(self._lexical(content).items(), key=lambda s: -s[1])[:20]
+        found = []
+        for name, _ in near:
+            rows = self._store.rows("SELECT content FROM user_entities WHERE id = ?", (name,))
+            share = jaccard(terms, index_terms(rows[0]["content"])) if rows else 0.0
+            if share >= DUPLICATE:
+                found.append((name, round(share, 4)))
+        return sorted(found, key=lambda s: (-s[1], s[0]))
+
+    def _lexical(self, query: str) -> dict[str, float]:
+        """Share of the query's information that each insight carries."""
+        return lexical_shares(self._store, "insight", query)
+
+    def _semantic(self, vector: Sequence[float]) -> dict[str, float]:
+        if not vector:
+            return {}
+        found = {}
+        for row in self._store.rows("SELECT entity_id, embedding FROM user_embeddings"):
+            other = array.array("f")
+            other.frombytes(row["embedding"])
+            if len(other) == len(vector):
+                found[row["entity_id"]] = sum(map(operator.mul, vector, other))
+        return found
+
+    def _replaces(self, newer: str, older: str) -> bool:
+        """Does one already supersede the other, directly or not?"""
+        waiting, seen = [newer], set()
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            rows = self._store.rows(
+                "SELECT to_id FROM user_relations WHERE from_id = ? AND relation_type = 'supersedes'", (current,)
+            )
+            waiting += [row[0] for row in rows]
+        return older in seen
+
+    def _decoded(self, rows: Sequence[Any]) -> list[Insight]:
+        relations = "SELECT to_id, from_id FROM user_relations WHERE relation_type = 'supersedes' ORDER BY id"
+        replaced = {row[0]: row[1] for row in self._store.rows(relations)}
+        return [
+            Insight(
+                row["id"],
+                row["title"],
+                row["content"],
+                row["author"],
+                float(row["confidence"]),
+                int(row["evidence_count"]),
+                row["last_validated"],
+                tuple(json.loads(row["tags"] or "[]")),
+                json.loads(row["relations"] or "{}"),
+                row["created_at"],
+                row["updated_at"],
+                json.loads(row["link_provenance"] or "{}"),
+                replaced.get(row["id"], ""),
+            )
+            for row in rows
+        ]
+
+
+def _index(connection: Any, name: str, content: str, tags: Sequence[str]) -> None:
+    index_entry(connection, "insight", name, content, tags)
+
+
+def _write_relations(connection: Any, name: str, relations: dict[str, list[str]]) -> None:
+    connection.execute("DELETE FROM user_relations WHERE from_id = ?", (name,))
+    connection.executemany(
+        "INSERT OR IGNORE INTO user_relations (from_id, relation_type, to_id) VALUES (?, ?, ?)",
+        [(name, kind, target) for kind, targets in relations.items() for target in targets],
+    )
+
+
+def _checked_text(text: str) -> str:
+    content = text.encode("utf-8", "replace").decode().replace("\0", "").strip()
+    if not content:
+        raise UsageError("the insight is empty", hint="say what was learned")
+    if len(content) > MAX_TEXT:
+        raise UsageError(f"the insight has {len(content)} characters, more than {MAX_TEXT}", hint="write a document")
+    return content
+
+
+def _title(content: str) -> str:
+    line = " ".join(content.splitlines()[0].split())
+    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rpartition(" ")[0] + "…"
+
+
+def _tags(tags: Sequence[str], project: str) -> list[str]:
+    """Lower case and distinct; the project is a tag of its own form."""
+    named = [f"project:{project}"] if project else []
+    return list(dict.fromkeys([*(tag.strip().lower() for tag in tags if tag.strip()), *named]))
+
+
+def _kept(relations: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {kind: targets for kind, targets in relations.items() if targets}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

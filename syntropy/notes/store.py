@@ -1,0 +1,247 @@
+"""The SQLite file: opening, numbered migrations with a backup first, one writer at a time.
+
+Tables and columns of insights are those of the Episteme seed (`user_entities`, `user_relations`,
+`user_embeddings`, `user_entities_fts`, `insight_seq`), of notes and rules those of Synaptic (`entries`), so
+a file of either can be opened. WAL: readers never wait. Every write is one `BEGIN IMMEDIATE` transaction
+(deferred ones that read first lost 49 of 1,200 updates of concurrent writers).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import SyntropyError
+from .terms import index_missing
+
+VERSION = 2
+"""Number of the last migration; `PRAGMA user_version` of a current file."""
+
+BUSY_SECONDS = 30.0
+"""How long a writer waits for others before it gives up."""
+
+_SEED = """
+CREATE TABLE IF NOT EXISTS user_entities (
+    id TEXT PRIMARY KEY, title TEXT NOT NULL, content TEXT NOT NULL, author TEXT NOT NULL DEFAULT 'user',
+    confidence REAL NOT NULL DEFAULT 0.5, evidence_count INTEGER NOT NULL DEFAULT 0,
+    last_validated TEXT NOT NULL DEFAULT '', tags TEXT NOT NULL DEFAULT '[]', relations TEXT NOT NULL DEFAULT '{}',
+    created_at TEXT NOT NULL DEFAULT '', updated_at TEXT NOT NULL DEFAULT '', link_provenance TEXT NOT NULL DEFAULT '{}'
+);
+CREATE TABLE IF NOT EXISTS user_relations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, from_id TEXT NOT NULL, relation_type TEXT NOT NULL, to_id TEXT NOT NULL,
+    UNIQUE(from_id, relation_type, to_id)
+);
+CREATE TABLE IF NOT EXISTS user_embeddings (entity_id TEXT PRIMARY KEY, embedding BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS insight_seq (key TEXT PRIMARY KEY, val INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, type TEXT NOT NULL, content TEXT NOT NULL, project TEXT NOT NULL DEFAULT '',
+    tags TEXT NOT NULL DEFAULT '[]', tier TEXT NOT NULL DEFAULT 'working', pinned INTEGER NOT NULL DEFAULT 0,
+    access_count INTEGER NOT NULL DEFAULT 0, last_accessed TEXT NOT NULL DEFAULT '',
+    archived INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL DEFAULT '', updated_at TEXT NOT NULL DEFAULT '',
+    label TEXT
+);
+CREATE UNIQUE INDEX IF NOT EXISTS idx_entries_rule_label ON entries(label) WHERE type = 'rule';
+CREATE TABLE IF NOT EXISTS syntropy_state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+_SEARCH = """
+CREATE VIRTUAL TABLE IF NOT EXISTS user_entities_fts USING fts5(
+    title, content, tags, content=user_entities, content_rowid=rowid
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS syntropy_terms USING fts5(kind UNINDEXED, key UNINDEXED, terms, tokenize='ascii');
+CREATE VIRTUAL TABLE IF NOT EXISTS syntropy_vocabulary USING fts5vocab(syntropy_terms, 'row');
+CREATE TRIGGER IF NOT EXISTS user_entities_added AFTER INSERT ON user_entities BEGIN
+    INSERT INTO user_entities_fts(rowid, title, content, tags) VALUES (new.rowid, new.title, new.content, new.tags);
+END;
+CREATE TRIGGER IF NOT EXISTS user_entities_gone AFTER DELETE ON user_entities BEGIN
+    INSERT INTO user_entities_fts(user_entities_fts, rowid, title, content, tags)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags);
+END;
+CREATE TRIGGER IF NOT EXISTS user_entities_changed AFTER UPDATE OF title, content, tags ON user_entities BEGIN
+    INSERT INTO user_entities_fts(user_entities_fts, rowid, title, content, tags)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags);
+    INSERT INTO user_entities_fts(rowid, title, content, tags) VALUES (new.rowid, new.title, new.content, new.tags);
+END;
+INSERT INTO user_entities_fts(user_entities_fts) VALUES ('rebuild');
+"""
+
+MIGRATIONS: tuple[str, ...] = (_SEED, _SEARCH)
+"""Applied in order, each with its number in one transaction."""
+
+
+class NotesError(SyntropyError):
+    """The notes cannot be read or written; the canonical database is untouched."""
+
+    exit_code = 11
+
+
+class NotesStore:
+    """One file. Any thread may use it; processes take turns at writing."""
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        """Open, and for writing create and migrate. Raises NotesError: missing, damaged, newer, not writable."""
+        self.path = path
+        self._lock = threading.RLock()
+        if not write and not path.is_file():
+            raise NotesError(f"there are no notes at {path}", hint='write the first: syntropy insight add "…"')
+        try:
+            if write:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = self._open(path, write=write)
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(error, write=write) from error
+        except OSError as error:
+            raise NotesError(f"{path} cannot be written: {error.strerror}", hint="check its folder") from error
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        """All rows of a query."""
+        try:
+            with self._lock:
+                return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise NotesError(f"{self.path} cannot be read: {error}", hint="see `syntropy notes list`") from error
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it or nothing. Raises NotesError where others do not let go."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                raise NotesError(
+                    f"{self.path} is locked or read only: {error}", hint="try again when other writers are done"
+                ) from error
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> NotesStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, path: Path, *, write: bool) -> sqlite3.Connection:
+        mode = "rwc" if write else "rw"
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            mode = "ro"
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.row_factory = sqlite3.Row
+        try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version > VERSION:
+                raise NotesError(
+                    f"{path} has version {version}, this program knows {VERSION}", hint="install a newer syntropy"
+                )
+            if write:
+                if mode == "ro":
+                    raise NotesError(f"{path} is read only", hint="make it writable, or set notes.path")
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+                if version < VERSION:
+                    _migrate(connection, path)
+            elif version < VERSION:
+                connection.close()
+                with NotesStore(path, write=True):  # a seed's file, or one of an older version
+                    pass
+                return self._open(path, write=False)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _damaged(self, error: sqlite3.DatabaseError, *, write: bool) -> NotesError:
+        """A damaged file is set aside by the first writer, never deleted."""
+        if "locked" in str(error) or "busy" in str(error):
+            return NotesError(f"{self.path} is locked by another program", hint="try again in a moment")
+        if not write:
+            return NotesError(f"{self.path} is damaged: {error}", hint="the next writing command sets it aside")
+        aside = self.path.with_name(f"{self.path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
+        self.path.replace(aside)
+        for suffix in ("-wal", "-shm"):
+            extra = self.path.with_name(self.path.name + suffix)
+            if extra.exists():
+                extra.replace(aside.with_name(aside.name + suffix))
+        return NotesError(
+            f"{self.path} was damaged ({error}) and set aside as {aside.name}",
+            hint="run the command again; `sqlite3 FILE .recover` may save what the old file held",
+        )
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a file up to date, a copy of it made first if it holds anything."""
+    connection.execute("BEGIN IMMEDIATE")  # two processes that open a new file take turns
+    try:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        holds = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    finally:
+        connection.execute("ROLLBACK")
+    if holds and version < VERSION:
+        backup = path.with_name(f"{path.name}.before-{VERSION}")
+        if not backup.exists():
+            with contextlib.closing(sqlite3.connect(f"{backup}.tmp")) as copy:
+                connection.backup(copy)
+            Path(f"{backup}.tmp").replace(backup)
+    while True:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version >= VERSION:
+                connection.execute("COMMIT")
+                return
+            if version == 0:
+                _add_missing_columns(connection)
+            for statement in _statements(MIGRATIONS[version]):
+                connection.execute(statement)
+            if version + 1 == VERSION:
+                index_missing(connection)
+            connection.execute(f"PRAGMA user_version = {version + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _add_missing_columns(connection: sqlite3.Connection) -> None:
+    """A file of Synaptic before 0.4.0 has `entries` without `label`, perhaps without others."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(entries)")}
+    for name, kind in (
+        ("label", "TEXT"), ("project", "TEXT NOT NULL DEFAULT ''"), ("tier", "TEXT NOT NULL DEFAULT 'working'"),
+        ("pinned", "INTEGER NOT NULL DEFAULT 0"), ("access_count", "INTEGER NOT NULL DEFAULT 0"),
+        ("last_accessed", "TEXT NOT NULL DEFAULT ''"), ("archived", "INTEGER NOT NULL DEFAULT 0"),
+        ("updated_at", "TEXT NOT NULL DEFAULT ''"), ("created_at", "TEXT NOT NULL DEFAULT ''"),
+        ("tags", "TEXT NOT NULL DEFAULT '[]'"),
+    ):  # fmt: skip
+        if columns and name not in columns:
+            connection.execute(f"ALTER TABLE entries ADD COLUMN {name} {kind}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The script's statements; triggers hold semicolons of their own."""
+    current = ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            yield current
+            current = ""

@@ -1,0 +1,401 @@
+"""The living layer: insights, rules, notes, session start, export, search beside the canonical layer."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import syntropy
+from syntropy.cli import main
+from syntropy.errors import UsageError
+from syntropy.memory import Memory, merged
+from syntropy.notes.entries import Maintenance, Note, contradictions
+from syntropy.notes.insights import Insights
+from syntropy.notes.linking import Entity, Linker
+from syntropy.notes.session import HEADING, session
+from syntropy.notes.store import MIGRATIONS, NotesError, NotesStore
+from syntropy.notes.transfer import export_lines, import_lines
+from tests.conftest import ROOT
+
+ENTITIES = [
+    Entity("LAW-017", "Conway's Law", ("콘웨이의 법칙", "도메인 경계"), ("architecture",), "Systems mirror teams."),
+    Entity("DP-026", "Strangler Fig", ("마이크로서비스 분리",), ("migration",), "Replace a system piece by piece."),
+    Entity("RF-004", "Extract Class", (), ("classes",), "Divide a class."),
+    Entity("SMELL-03", "Large Class", ("God Class",), ("classes",), "A class that does too much."),
+]
+KOREAN = "마이크로서비스 분리 시 도메인 경계를 먼저 식별하기로 결정"
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with Memory(tmp_path / "notes.sqlite", None, clock=lambda: "2026-11-22T10:00:00Z") as made:
+        made.__dict__["linker"] = Linker(ENTITIES)
+        made.known = lambda name: any(e.id == name for e in ENTITIES)
+        yield made
+
+
+def test_the_seeds_lifecycle_in_korean(memory):
+    added = memory.add_insight(KOREAN)
+    assert added.insight.id == "TK-001"
+    assert added.insight.relations == {"derives_from": ["DP-026", "LAW-017"]}
+    assert added.insight.confidence == 0.5
+    confirmed = memory.confirm_links("TK-001", accepted=["LAW-017"])
+    assert confirmed.confidence == 0.55
+    assert memory.confirm_links("TK-001", accepted=["LAW-017"]).confidence == 0.55  # once
+    assert confirmed.provenance["LAW-017"]["state"] == "accepted"
+    assert [f.insight.id for f in memory.insights().search("마이크로서비스 분리")] == ["TK-001"]
+
+
+def test_links_by_score_and_explicit_ones(memory):
+    added = memory.add_insight("God Class is best treated by Extract Class", linked_entities=["LAW-017"])
+    assert added.insight.relations["applies_to"] == ["LAW-017"]
+    assert set(added.insight.relations["derives_from"]) == {"RF-004", "SMELL-03"}
+    assert memory.add_insight("completely unrelated lunch plans").insight.relations == {}
+    with pytest.raises(UsageError, match="NO-1"):
+        memory.add_insight("x", linked_entities=["NO-1"])
+    with pytest.raises(UsageError, match="empty"):
+        memory.add_insight("  ")
+
+
+def test_duplicates_have_a_threshold_and_correlations_follow_links(memory):
+    memory.add_insight("Extract Class before moving label printing")
+    near = memory.add_insight("Extract Class before moving the label printing")
+    assert [name for name, _ in near.duplicates] == ["TK-001"]
+    far = memory.add_insight("Extract Class helped in the tariff module with its many rules")
+    assert far.duplicates == []
+    assert {name for name, _ in far.correlations} == {"TK-001", "TK-002"}
+
+
+def test_a_rejected_link_is_removed_and_remembered(memory):
+    memory.add_insight("Strangler Fig it is")
+    rejected = memory.confirm_links("TK-001", rejected=["DP-026"])
+    assert rejected.links() == []
+    assert rejected.provenance["DP-026"]["state"] == "rejected"
+    with pytest.raises(UsageError, match="no link"):
+        memory.confirm_links("TK-001", rejected=["RF-004"])
+    with pytest.raises(UsageError, match="NO-9"):
+        memory.confirm_links("TK-001", accepted=["NO-9"])
+
+
+def test_confidence_ends_at_one(memory):
+    memory.add_insight("x y z")
+    memory.known = lambda name: True
+    insight = memory.confirm_links("TK-001", accepted=[f"E-{n}" for n in range(15)])
+    assert insight.confidence == 1.0
+    assert insight.evidence_count == 15
+
+
+def test_what_was_replaced_is_hidden_unless_asked_for(memory):
+    memory.add_insight("Retries are bounded by count")
+    memory.add_insight("Retries are bounded by elapsed time")
+    memory.confirm_links("TK-001", merged_with="TK-002")
+    insights = memory.insights()
+    assert [f.insight.id for f in insights.search("retries bounded")] == ["TK-002"]
+    assert [f.insight.id for f in insights.search("retries bounded count", superseded=True)] == ["TK-002", "TK-001"]
+    assert insights.get("TK-001").superseded_by == "TK-002"
+    assert [i.id for i in insights.all()] == ["TK-002"]
+    hits = memory.recall("retries bounded by count").hits
+    assert [(h.name, h.superseded_by) for h in hits] == [("TK-002", ""), ("TK-001", "TK-002")]
+    for target in ("TK-001", "TK-002"):
+        with pytest.raises(UsageError):
+            memory.confirm_links("TK-002", merged_with=target)
+
+
+def test_edit_and_delete(memory):
+    memory.add_insight("first text")
+    insights = memory.insights(write=True)
+    insights.edit("TK-001", now="2026-11-23T00:00:00Z", text="second words", tags=["A"])
+    assert insights.search("second")[0].insight.tags == ("a",)
+    assert insights.search("first") == []
+    insights.delete("TK-001")
+    assert insights.all() == []
+    assert memory.add_insight("again").insight.id == "TK-002"
+
+
+def test_meaning_finds_what_words_do_not(memory, demo):
+    from syntropy.config import load_config
+    from syntropy.encoder import load_encoder
+
+    memory.add_insight("Parcels that are late need a message to the customer")
+    memory.add_insight("The printer likes short labels")
+    with syntropy.open(demo) as knowledge:
+        encoder = load_encoder(knowledge.database, load_config(None, env={}).embed)
+        assert memory.insights(write=True).embed_missing(encoder.encode) == 2
+        found = memory.insights().search(
+            "delayed shipment notification", vector=encoder.encode("delayed shipment notification")
+        )
+    assert found[0].insight.id == "TK-001"
+
+
+HOSTILE = ['"', "'", "*", "a*", "(", ")", "NEAR(", "a AND", "OR", "NOT x", "^a", "a:b", "-a", "\0", "😀", "%", "a\nb", '"a" "b', "{", ";DROP TABLE entries;--"]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", HOSTILE)
+def test_hostile_searches(memory, query):
+    memory.add_insight("a b x")
+    memory.insights().search(query)
+    memory.recall(query)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=60))
+def test_any_text_is_a_safe_search(memory, query):
+    memory.recall(query)
+
+
+def test_rules_are_upserted_and_deleted_for_good(memory):
+    rules = memory.rules(write=True)
+    rules.save("commit-messages", "Never use emoji", now="2026-01-01T00:00:00Z")
+    rules.save("Commit Messages", "Never use emoji in commit messages", now="2026-01-02T00:00:00Z")
+    assert [(r.label, r.content, r.tier, r.pinned) for r in rules.all()] == [
+        ("commit-messages", "Never use emoji in commit messages", "longterm", True)
+    ]
+    rules.delete("commit-messages")
+    with pytest.raises(UsageError, match="rule not found"):
+        rules.delete("commit-messages")
+
+
+def test_contradictions():
+    found = contradictions(
+        [
+            ("a", "Never use emoji in commits"),
+            ("b", "Always use emoji in commits"),
+            ("a", "other"),
+            ("c", "Write tests"),
+        ]
+    )
+    assert {(c.label, c.other) for c in found} == {("b", "a"), ("a", "a")}
+
+
+def test_notes_by_type_days_and_project(memory):
+    notes = memory.notes(write=True)
+    notes.save("decision", "Bound retries by time", now="2026-11-20T00:00:00Z", project="p", tags=["Retry"])
+    notes.save("progress", "Printer works", now="2026-11-22T00:00:00Z")
+    assert [n.type for n in notes.all()] == ["progress", "decision"]
+    assert [n.type for n in notes.all(since="2026-11-21T00:00:00Z")] == ["progress"]
+    assert [n.content for n in notes.all(project="p")] == ["Bound retries by time"]
+    assert [n.id for n, _ in notes.search("retry")] == [1]
+    notes.archive(1, now="2026-11-22T00:00:00Z")
+    assert notes.search("retry") == []
+    assert [n.id for n in notes.all(archived=True)] == [2, 1]
+    with pytest.raises(UsageError, match="unknown type"):
+        notes.save("poem", "x", now="")
+
+
+def test_maintenance_once_a_day(memory):
+    notes = memory.notes(write=True)
+    now = datetime(2026, 11, 22, tzinfo=UTC)
+    old = (now - timedelta(days=60)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    notes.save("progress", "old and ephemeral", now=old)
+    notes.save("issue", "old and working", now=old)
+    used = notes.save("issue", "used", now=old)
+    notes.save("decision", "kept", now=old)
+    for _ in range(5):
+        notes.used([used.id], now="2026-11-21T00:00:00Z")
+    assert notes.maintain(now=now) == Maintenance(1, 1, 1)
+    assert notes.maintain(now=now) == Maintenance(0, 0, 0)
+    tiers = {n.content: (n.tier, n.archived) for n in notes.all(archived=True)}
+    assert tiers == {
+        "old and ephemeral": ("ephemeral", True),
+        "old and working": ("ephemeral", False),
+        "used": ("longterm", False),
+        "kept": ("longterm", False),
+    }
+
+
+def note(number, kind, text, day="2026-02-15T20:07:00Z"):
+    return Note(number, kind, text, "", (), "working", False, 0, "", False, day, "", "")
+
+
+def test_session_start_has_the_seeds_form():
+    zone = timezone(timedelta(hours=1))
+    told = session(
+        ["Never include emoji in commit messages"],
+        [note(1, "issue", "Fixed JWT refresh")],
+        note(2, "handoff", "Go on with x"),
+        Maintenance(1, 0, 0),
+        zone=zone,
+    )
+    assert told.text() == (
+        "# Rules (ALWAYS follow, NO exceptions)\n- Never include emoji in commit messages\n\n"
+        "# Recent context\n- 02-15 21:07 [issue] Fixed JWT refresh\n\n"
+        "# Last handoff\n- 02-15 21:07 [handoff] Go on with x\n\n"
+        "# Maintenance\n- archived 1, moved down 0, moved up 0 notes"
+    )
+    assert session([], [], None, Maintenance(0, 0, 0)).text() == ""
+
+
+def test_session_start_is_cut_from_the_bottom_and_never_the_rules():
+    rules = [f"Rule {n} " + "x" * 100 for n in range(40)]
+    told = session(
+        rules, [note(n, "issue", "y" * 150) for n in range(20)], note(99, "handoff", "z"), Maintenance(1, 1, 1)
+    )
+    assert told.rules == rules
+    assert (told.recent, told.handoff, told.maintenance) == ([], "", "")
+    half = session(["r"], [note(n, "issue", "y" * 150) for n in range(30)], None, Maintenance(0, 0, 0))
+    assert len(half.text()) <= 3200
+    assert 0 < len(half.recent) < 30
+
+
+def test_a_handoff_that_repeats_recent_context_is_left_out():
+    told = session(
+        [],
+        [note(1, "progress", "we finished the label printer")],
+        note(2, "handoff", "we finished the label printer"),
+        Maintenance(0, 0, 0),
+    )
+    assert told.handoff == ""
+
+
+def test_export_and_import_are_lossless_and_merge(memory, tmp_path):
+    memory.add_insight(KOREAN, tags=["x"])
+    memory.rules(write=True).save("a", "Never a", now="2026-01-01T00:00:00Z")
+    memory.notes(write=True).save("decision", "note", now="2026-01-01T00:00:00Z")
+    lines = list(export_lines(memory.reader))
+    with NotesStore(tmp_path / "other.sqlite", write=True) as other:
+        done = import_lines(other, lines)
+        assert done.conflicts == []
+        assert list(export_lines(other)) == lines
+        again = import_lines(other, lines)
+        assert (again.added, again.conflicts) == (0, [])
+        assert Insights(other).search("마이크로서비스")[0].insight.id == "TK-001"
+        Insights(other).edit("TK-001", now="2027-01-01T00:00:00Z", text="changed there")
+        assert any("TK-001" in c and "kept" in c for c in import_lines(other, lines).conflicts)
+        with pytest.raises(UsageError, match="line 1"):
+            import_lines(other, ["nonsense"])
+
+
+def test_a_file_of_the_seeds_schema_opens(tmp_path):
+    path = tmp_path / "user_knowledge.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(MIGRATIONS[0].split("CREATE TABLE IF NOT EXISTS entries")[0])
+        connection.execute(
+            "INSERT INTO user_entities (id, title, content) VALUES ('TK-007', 't', 'facade beats extract class')"
+        )
+        connection.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, type TEXT, content TEXT)")
+        connection.execute("INSERT INTO entries (type, content) VALUES ('decision', 'old note')")
+    connection.close()
+    with Memory(path, None) as memory:
+        assert [f.insight.id for f in memory.insights().search("facade")] == ["TK-007"]
+        assert memory.add_insight("next").insight.id == "TK-008"
+        assert [n.content for n in memory.notes().all()] == ["old note"]
+    assert (tmp_path / "user_knowledge.db.before-2").is_file()
+
+
+def test_missing_damaged_and_newer_files(tmp_path):
+    with pytest.raises(NotesError, match="no notes"):
+        NotesStore(tmp_path / "none.sqlite")
+    damaged = tmp_path / "damaged.sqlite"
+    damaged.write_bytes(b"SQLite format 3\0" + b"garbage" * 2000)
+    memory = Memory(damaged, None)
+    assert "left out" in memory.recall("x").warning
+    with pytest.raises(NotesError, match="set aside"):
+        memory.add_insight("x")
+    assert len(list(tmp_path.glob("damaged.sqlite.damaged-*"))) == 1
+    assert memory.add_insight("works again").insight.id == "TK-001"
+    memory.close()
+    newer = tmp_path / "newer.sqlite"
+    with sqlite3.connect(newer) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(NotesError, match="newer"):
+        NotesStore(newer, write=True)
+
+
+def write_many(path, worker, count):
+    with Memory(path, None) as memory:
+        for number in range(count):
+            if number % 3 == 0:
+                memory.rules(write=True).save(f"r-{worker}-{number}", "Never x", now="2026-01-01T00:00:00Z")
+            elif number % 3 == 1:
+                memory.notes(write=True).save("issue", f"note {worker} {number}", now="2026-01-01T00:00:00Z")
+            else:
+                memory.add_insight(f"insight {worker} {number}")
+
+
+def test_concurrent_writers_lose_nothing(tmp_path):
+    path = tmp_path / "notes.sqlite"
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=write_many, args=(path, n, 60)) for n in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [w.exitcode for w in workers] == [0] * 8
+    with Memory(path, None) as memory:
+        assert len(memory.rules().all()) == 160
+        assert len(memory.notes().all()) == 160
+        assert sorted(i.id for i in memory.insights().all()) == [f"TK-{n:03d}" for n in range(1, 161)]
+
+
+def test_a_killed_writer_leaves_old_or_new(tmp_path):
+    path = tmp_path / "notes.sqlite"
+    script = (
+        "import sys; from syntropy.memory import Memory; from pathlib import Path\n"
+        "m = Memory(Path(sys.argv[1]), None)\n"
+        "while True: print(m.add_insight('an insight').insight.id, flush=True)"
+    )
+    chooser = random.Random(5)
+    last = 0
+    for _ in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        told = process.stdout.readline().strip()
+        time.sleep(chooser.uniform(0, 0.15))
+        os.kill(process.pid, signal.SIGKILL)
+        told = ([told, *process.stdout.read().split()])[-1]
+        process.wait()
+        with NotesStore(path) as store:
+            assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
+            ids = [i.id for i in Insights(store).all()]
+        numbers = sorted(int(i[3:]) for i in ids)
+        assert numbers == list(range(1, len(numbers) + 1))
+        if told.startswith("TK-"):
+            assert told in ids  # what was said to be stored is stored
+        assert len(numbers) >= last
+        last = len(numbers)
+
+
+def test_fresh_and_canonical_hits_are_merged(demo, tmp_path):
+    with Memory(tmp_path / "n.sqlite", None) as memory, syntropy.open(demo) as knowledge:
+        memory.add_insight("zebra crossings confuse the tracking page")
+        fresh = memory.recall("zebra crossings").hits
+        both = merged(knowledge.search("tracking page").hits, fresh)
+        assert both[0].name == "TK-001"
+
+
+def test_the_command_line(demo, tmp_path, capsys):
+    at = ["--notes", str(tmp_path / "n.sqlite")]
+    assert main(["insight", "add", "Extract Class made the god class small", "--tags", "a,b", *at]) == 0
+    assert main(["insight", "search", "god class", "--json", *at]) == 0
+    assert json.loads(capsys.readouterr().out.split("\n", 1)[1])[0]["id"] == "TK-001"
+    for command in (
+        ["insight", "list"],
+        ["insight", "show", "TK-001"],
+        ["insight", "edit", "TK-001", "--tags", "c"],
+        ["rules", "save", "x", "Never x"],
+        ["rules", "list"],
+        ["notes", "save", "decision", "We chose y"],
+        ["notes", "list", "--days", "3"],
+        ["notes", "search", "chose"],
+        ["notes", "export", str(tmp_path / "e.jsonl")],
+        ["notes", "import", str(tmp_path / "e.jsonl")],
+        ["notes", "archive", "2"],
+        ["session-start"],
+        ["rules", "delete", "x"],
+        ["insight", "delete", "TK-001"],
+    ):
+        assert main([*command, *at]) == 0, command
+    assert main(["insight", "show", "TK-001", *at]) == 2
+    assert main(["notes", *[]]) == 2
+    assert HEADING in capsys.readouterr().out
