@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import build, chunking, cli, embedding, quality, scale, speed
+from benchmarks import build, chunking, cli, embedding, notes, quality, scale, speed
 
 ALL = {
     "cli": cli.main,
@@ -12,6 +12,7 @@ ALL = {
     "quality": quality.main,
     "quality-small": quality.small,
     "speed": speed.main,
+    "notes": notes.main,
     "chunking": chunking.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),
     "build-aws-docs-small": lambda: build.main("aws-docs-small"),
@@ -19,5 +20,5 @@ ALL = {
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("cli", "embedding", "quality", "chunking", "speed", "build", "scale"):
+    for name in sys.argv[1:] or ("cli", "embedding", "quality", "chunking", "speed", "notes", "build", "scale"):
         ALL[name]()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.packages.manifest import CHECKOUTS, FOLDER, load_packages
+from pipeline.sources.notes import NotesConnector
 from pipeline.sources.package import PackageConnector, unreadable
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Connector, Scan
@@ -186,6 +187,9 @@ def connectors(workspace: Workspace) -> list[Connector]:
             found.append(
                 PackageConnector(package.alias, checkout, locked.commit, locked.path, config.sources, config.git)
             )
+    notes = workspace.root / config.notes.path
+    if config.notes.in_build and notes.is_file():
+        found.append(NotesConnector(notes))
     return found
 
 

@@ -57,15 +57,15 @@ class Recall:
     warning: str = ""
 
 
-def open_memory(project: str | Path | None = None, *, user: bool = False) -> Memory:
+def open_memory(project: str | Path | None = None, *, user: bool = False, alone: bool = False) -> Memory:
     """The living layer of a project (the one around this folder by default), with its published knowledge.
 
-    Raises ConfigError; a project that was never built is no error, its notes then stand alone.
+    `alone` leaves the knowledge closed; where there is none, the notes stand alone. Raises ConfigError.
     """
     root = find_project(Path(project) if project is not None else Path.cwd())
     config = load_config(root)
     knowledge: Knowledge | None = None
-    if root is not None:
+    if root is not None and not alone:
         with contextlib.suppress(DatabaseError):
             knowledge = open_knowledge(project=root, config=config)
     return Memory(notes_path(config, root, user=user), knowledge)
@@ -240,10 +240,13 @@ class Memory:
         return Graph(self._knowledge.database if self._knowledge else None, insights, relations)
 
     def session(self, *, budget: int, now: datetime) -> Session:
-        """What an agent is told when a session starts; runs the daily maintenance."""
-        rules = [rule.text for rule in self.all_rules()[0] if rule.origin == "saved"]
+        """What an agent is told when a session starts: saved rules (those of files it reads itself), recent notes.
+
+        Runs the daily maintenance.
+        """
         if not self.path.is_file():
-            return Session(rules, [], "", "", 0)
+            return Session([], [], "", "", 0)
+        rules = [rule.content for rule in self.rules().all()]
         notes = self.notes(write=True)
         maintenance = notes.maintain(now=now)
         since = (now - timedelta(days=RECENT_DAYS)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -212,6 +212,7 @@ class NotesConfig:
     """The living layer: insights, rules and notes."""
 
     path: str = _doc("SQLite file below the project", ".context/notes.sqlite")
+    in_build: bool = _doc("take insights and notes into the built knowledge, too", False)
     in_search: bool = _doc("show fresh insights and notes beside the built knowledge", True)
 
 

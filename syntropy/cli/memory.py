@@ -272,7 +272,7 @@ def graph_related(given: argparse.Namespace) -> int:
 
 def session_start(given: argparse.Namespace) -> int:
     """What an agent is told at the start; silent where there is nothing to tell."""
-    with _memory(given) as memory:
+    with _memory(given, alone=True) as memory:
         told = memory.session(budget=given.budget, now=datetime.fromtimestamp(time.time(), UTC))
     if given.json:
         print_json(told.as_dict())
@@ -281,12 +281,12 @@ def session_start(given: argparse.Namespace) -> int:
     return 0
 
 
-def _memory(given: argparse.Namespace) -> Memory:
-    """The notes, with the project's published knowledge where there is some."""
+def _memory(given: argparse.Namespace, *, alone: bool = False) -> Memory:
+    """The notes, with the project's published knowledge where there is some, unless they stand `alone`."""
     named = getattr(given, "project", "") or os.environ.get("SYNTROPY_PROJECT")
     if named and find_project(Path(named)) is None:
         raise ProjectNotFoundError(f"no project at {named}", hint="run `syntropy init` there, or leave out --project")
-    memory = open_memory(named or None, user=given.user)
+    memory = open_memory(named or None, user=given.user, alone=alone)
     if given.file_path:
         memory.path = Path(given.file_path)
     return memory

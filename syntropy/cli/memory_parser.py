@@ -121,6 +121,6 @@ def _verb(
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     where.add_argument("--user", action="store_true", help="the notes that follow you, not the project's")
-    where.add_argument("--notes", dest="file_path", metavar="FILE", help="a file of notes")
+    parser.add_argument("--notes", dest="file_path", metavar="FILE", help="a file of notes (default: notes.path)")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     return parser

@@ -399,3 +399,41 @@ def test_the_command_line(demo, tmp_path, capsys):
     assert main(["insight", "show", "TK-001", *at]) == 2
     assert main(["notes", *[]]) == 2
     assert HEADING in capsys.readouterr().out
+
+
+def test_a_build_may_take_the_notes_in(tmp_path):
+    (tmp_path / "syntropy.toml").write_text("[embed]\nenabled = false\n[notes]\nin_build = true\n")
+    (tmp_path / "README.md").write_text("# Project\n\nOurs.\n")
+    with syntropy.open_memory(tmp_path) as memory:
+        memory.add_insight("Zebra crossings confuse the tracking page", tags=["maps"])
+        memory.notes(write=True).save("decision", "We bound retries by time", now="2026-01-01T00:00:00Z")
+    build = ["build", "--project", str(tmp_path), "--quiet"]
+    assert main(build) == 0
+    with syntropy.open(tmp_path) as knowledge:
+        hit = knowledge.search("zebra crossings", mode="fast").hits[0]
+        assert (hit.citation.package, hit.citation.path, hit.kind, hit.tags) == (
+            "notes",
+            "TK-001.md",
+            "memory",
+            ("maps",),
+        )
+        assert knowledge.search("bound retries", mode="fast", tags=["decision"]).hits
+    with syntropy.open_memory(tmp_path) as memory:
+        memory.insights(write=True).delete("TK-001")
+    assert main(build) == 0
+    with syntropy.open(tmp_path) as knowledge:
+        assert not knowledge.search("zebra crossings", mode="fast").hits
+
+
+def test_search_shows_fresh_insights_and_can_leave_them_out(demo, capsys):
+    with syntropy.open_memory(demo) as memory:
+        memory.add_insight("Zebra crossings confuse the tracking page")
+        path = memory.path
+    try:
+        assert main(["search", "zebra crossings", "--project", str(demo), "--mode", "fast"]) == 0
+        assert "TK-001  [insight, tacit]" in capsys.readouterr().out
+        main(["search", "zebra crossings", "--project", str(demo), "--mode", "fast", "--no-notes"])
+        assert "TK-001" not in capsys.readouterr().out
+    finally:
+        for file in path.parent.glob("notes.sqlite*"):
+            file.unlink()
