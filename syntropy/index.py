@@ -48,7 +48,7 @@ class Database:
             self.has_vss = vss and extension_path("vss") is not None
             if self.has_vss:
                 load_extension(self._connection, "vss")
-                self._connection.execute(f"SET hnsw_ef_search = {EF_SEARCH}")
+                self._connection.execute(f"SET GLOBAL hnsw_ef_search = {EF_SEARCH}")
             self._lock_down()
             self._local = threading.local()
             self.meta: dict[str, str] = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -94,6 +95,7 @@ class Knowledge:
         self._config = config
         self._project = project
         self._lock = threading.RLock()
+        self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)  # more at a time only wait for each other
         self._encoder = encoder
         self._warm: Warm | None = None
         self._asked = 0
@@ -170,7 +172,8 @@ class Knowledge:
         filters = Filters(sources, kinds, scope, packages, tags, all_tags, path, pairs, since, until)
         warning = self._stale_warning()
         request = Request(query, settings, filters, neighbors)
-        found = run(self._database, request, encoder=self._query_encoder, tables=self._tables)
+        with self._turns:
+            found = run(self._database, request, encoder=self._query_encoder, tables=self._tables)
         return replace(found, warning="; ".join(filter(None, (found.warning, warning))))
 
     def search_many(self, queries: Sequence[str], **options: Any) -> list[Results]:

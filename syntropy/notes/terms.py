@@ -13,6 +13,12 @@ from ..analysis import index_terms
 if TYPE_CHECKING:
     from .store import NotesStore
 
+MAX_ASKED = 8
+"""Rarest terms of a query that candidates are looked up by; all of them count in the score."""
+
+COMMON = 0.25
+"""A term in a larger share of all rows finds no candidates, unless the query has no other."""
+
 CANDIDATES = 200
 """Hits of the full-text index that are looked at."""
 
@@ -27,9 +33,13 @@ def lexical_shares(store: NotesStore, kind: str, query: str) -> dict[str, float]
     counted = store.rows(f"SELECT term, doc FROM syntropy_vocabulary WHERE term IN ({marks})", terms)
     frequency = {row[0]: row[1] for row in counted}
     weights = {term: _idf(total, frequency.get(term, 0)) for term in terms}
+    rare = sorted((term for term in terms if term in frequency), key=lambda term: (frequency[term], term))
+    asked = [term for term in rare if frequency[term] <= total * COMMON] or rare[:1]
+    if not asked:
+        return {}
     rows = store.rows(
         "SELECT key, terms FROM syntropy_terms WHERE syntropy_terms MATCH ? AND kind = ? ORDER BY rank LIMIT ?",
-        ("terms : (" + " OR ".join(f'"{term}"' for term in terms) + ")", kind, CANDIDATES),
+        ("terms : (" + " OR ".join(f'"{term}"' for term in asked[:MAX_ASKED]) + ")", kind, CANDIDATES),
     )
     best = sum(weights.values())
     shares = {}
