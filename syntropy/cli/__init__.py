@@ -19,8 +19,9 @@ from syntropy.errors import SyntropyError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; never raises for what a user can cause."""
-    parser = build_parser(__version__)
-    given = parser.parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    parser = build_parser(__version__, words[0] if words else "")
+    given = parser.parse_args(words)
     if not getattr(given, "run", None):
         parser.print_help()
         return 2

@@ -10,8 +10,14 @@ _MODES = ("auto", "fast", "semantic", "hybrid")
 _SOURCES = ("patterns", "prps", "memories", "rules", "docs", "entries", "entities", "terms")
 
 
-def build_parser(version: str) -> argparse.ArgumentParser:
-    """The whole parser. `run` names module.function of `syntropy.cli` that does the work."""
+_READING = frozenset({"search", "doc", "section", "drift", "verify", "eval", "build", "status", "init"})
+
+
+def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
+    """The whole parser. `run` names module.function of `syntropy.cli` that does the work.
+
+    For a `command` that needs none of them the 30 verbs of packages and notes are left out (10 ms).
+    """
     parser = argparse.ArgumentParser(
         prog="syntropy",
         description="One prebuilt search database over everything a team knows.",
@@ -139,8 +145,9 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     rules.add_argument("--scope", choices=("system", "user"), default="", help="only framework or only project rules")
     rules.add_argument("--severity", choices=("mandatory", "forbidden", "advisory"), default="", help="only these")
 
-    _package_commands(commands)
-    add_memory_commands(commands, rules)
+    if command not in _READING:
+        _package_commands(commands)
+        add_memory_commands(commands, rules)
     _reader(commands, "drift", "read.drift", "Show drift: claims that do not hold.", "syntropy drift")
     _reader(
         commands, "verify", "read.verify", "Check every artifact against the manifest.", "syntropy verify --out build"
