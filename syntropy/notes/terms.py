@@ -17,7 +17,7 @@ MAX_ASKED = 8
 """Rarest terms of a query that candidates are looked up by; all of them count in the score."""
 
 COMMON = 0.25
-"""A term in a larger share of all rows finds no candidates, unless the query has no other."""
+"""A term in a larger share of all rows (and more than `CANDIDATES`) finds no candidates, unless there is no other."""
 
 CANDIDATES = 200
 """Hits of the full-text index that are looked at."""
@@ -34,7 +34,7 @@ def lexical_shares(store: NotesStore, kind: str, query: str) -> dict[str, float]
     frequency = {row[0]: row[1] for row in counted}
     weights = {term: _idf(total, frequency.get(term, 0)) for term in terms}
     rare = sorted((term for term in terms if term in frequency), key=lambda term: (frequency[term], term))
-    asked = [term for term in rare if frequency[term] <= total * COMMON] or rare[:1]
+    asked = [term for term in rare if frequency[term] <= max(CANDIDATES, total * COMMON)] or rare[:1]
     if not asked:
         return {}
     rows = store.rows(
