@@ -39,6 +39,7 @@ _INVERSE = {
 }
 
 
+_TYPES = frozenset(_INVERSE) | frozenset(_INVERSE.values())
 _WEAK = frozenset({"references", "referenced_by", "links_to", "linked_from", "see_also"})
 """Between ways of equal length those that say more are preferred."""
 
@@ -124,6 +125,9 @@ class Graph:
     ) -> list[tuple[int, Edge, Node]]:
         """(hops, edge it was reached by, node), nearest first. Raises UsageError, DocumentNotFoundError."""
         _check(direction, depth)
+        for kind in types:
+            if kind not in _TYPES:
+                raise UsageError(f"unknown relation {kind!r}", hint=f"choose from: {', '.join(sorted(_TYPES))}")
         start = self.entity(name).name
         seen = {start}
         found: list[tuple[int, Edge, Node]] = []
@@ -155,6 +159,8 @@ class Graph:
 
     def related(self, name: str, *, limit: int = 10) -> list[tuple[Node, float, list[str]]]:
         """(node, score, why): nodes with neighbours in common (Jaccard) and those similar by their texts."""
+        if limit < 1:
+            raise UsageError(f"limit {limit} is out of range", hint="give 1 or more")
         start = self.entity(name).name
         own = {edge.end for edge in self._edges(start, "both") if edge.type != "see_also"}
         scores: dict[str, float] = {}

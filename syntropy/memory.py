@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import NamedTuple
 
 from .config import Config, find_project, load_config
-from .errors import DatabaseError
+from .errors import DatabaseError, ProjectNotFoundError
 from .graph import Graph, UserRelation
 from .knowledge import Knowledge, open_knowledge
-from .notes.entries import Conflict, Note, Notes, Rules, contradictions
+from .notes.entries import Conflict, Maintenance, Note, Notes, Rules, contradictions
 from .notes.insights import Added, Insight, Insights
 from .notes.linking import Entity, Linker
 from .notes.session import RECENT_DAYS, RECENT_NOTES, Session, session
@@ -63,6 +63,10 @@ def open_memory(project: str | Path | None = None, *, user: bool = False, alone:
     `alone` leaves the knowledge closed; where there is none, the notes stand alone. Raises ConfigError.
     """
     root = find_project(Path(project) if project is not None else Path.cwd())
+    if root is None and not user:
+        where = project if project is not None else Path.cwd()
+        hint = "run `syntropy init` there, or use your own notes (--user)"
+        raise ProjectNotFoundError(f"no project at {where}", hint=hint)
     config = load_config(root)
     knowledge: Knowledge | None = None
     if root is not None and not alone:
@@ -137,8 +141,13 @@ class Memory:
             known=self.known,
             project=project,
             tags=tags,
-            linked_entities=linked_entities,
+            linked_entities=[self.resolved(name) for name in linked_entities],
         )
+
+    def edit_insight(self, insight_id: str, *, text: str = "", tags: Sequence[str] | None = None) -> Insight:
+        """Change text or tags; a new text is linked anew. Raises UsageError, NotesError."""
+        insights = Insights(self.writer)
+        return insights.edit(insight_id, now=self._clock(), text=text, tags=tags, linker=self.linker)
 
     def confirm_links(
         self, insight_id: str, *, accepted: Sequence[str] = (), rejected: Sequence[str] = (), merged_with: str = ""
@@ -148,8 +157,8 @@ class Memory:
             insight_id,
             now=self._clock(),
             known=self.known,
-            accepted=accepted,
-            rejected=rejected,
+            accepted=[self.resolved(name) for name in accepted],
+            rejected=[self.resolved(name) for name in rejected],
             merged_with=merged_with,
         )
 
@@ -195,6 +204,13 @@ class Memory:
             self._knowledge.database.rows(f"SELECT 1 FROM documents WHERE key = ? AND kind IN ({kinds})", [name])
         )
 
+    def resolved(self, name: str) -> str:
+        """An id as the database spells it; upper and lower case do not matter."""
+        if self._knowledge is None or self.known(name):
+            return name
+        rows = self._knowledge.database.rows("SELECT key FROM documents WHERE lower(key) = lower(?) LIMIT 2", [name])
+        return str(rows[0][0]) if len(rows) == 1 else name
+
     def all_rules(self) -> tuple[list[AnyRule], list[Conflict]]:
         """Saved rules and those of the project's files, each with its origin; and what contradicts what."""
         found: list[AnyRule] = []
@@ -213,7 +229,7 @@ class Memory:
                 Fresh(
                     "tacit", i.id, "insight", i.title, i.content, score, i.created_at, i.last_validated, i.superseded_by
                 )
-                for i, score in self.insights().search(query, limit=min(limit, 20), superseded=True)
+                for i, score in self.insights().search(query, limit=min(limit, 20))
             ]
             found = self.notes().search(query, limit=limit)
         except NotesError as error:
@@ -226,10 +242,10 @@ class Memory:
         return Recall(hits[:limit])
 
     def graph(self) -> Graph:
-        """Both layers as they are now."""
+        """Both layers as they are now. Raises NotesError where there is a file that cannot be read."""
         insights: list[tuple[str, str]] = []
         relations: list[UserRelation] = []
-        with contextlib.suppress(NotesError):
+        if self.path.is_file() or "writer" in self.__dict__:
             for insight in self.insights().all(superseded=True):
                 insights.append((insight.id, insight.title))
                 for kind, targets in insight.relations.items():
@@ -247,8 +263,10 @@ class Memory:
         if not self.path.is_file():
             return Session([], [], "", "", 0)
         rules = [rule.content for rule in self.rules().all()]
-        notes = self.notes(write=True)
-        maintenance = notes.maintain(now=now)
+        maintenance = Maintenance(0, 0, 0)
+        with contextlib.suppress(NotesError):  # a file that can only be read is read
+            maintenance = self.notes(write=True).maintain(now=now)
+        notes = self.notes()
         since = (now - timedelta(days=RECENT_DAYS)).strftime("%Y-%m-%dT%H:%M:%SZ")
         recent: list[Note] = [n for n in notes.all(since=since, limit=RECENT_NOTES * 2) if n.type != "handoff"]
         handoffs = notes.all(kind="handoff", limit=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -15,6 +16,10 @@ from syntropy.config import find_project
 from syntropy.errors import ProjectNotFoundError, UsageError
 from syntropy.memory import Memory, now_utc, open_memory
 from syntropy.notes import transfer
+from syntropy.notes.entries import Conflict
+from syntropy.notes.store import NotesError
+
+MAX_DAYS = 36_500
 
 
 def overview(given: argparse.Namespace) -> int:
@@ -26,7 +31,7 @@ def insight_add(given: argparse.Namespace) -> int:
     """Store an insight."""
     with _memory(given) as memory:
         added = memory.add_insight(
-            given.text, project=given.for_project, tags=_split(given.tags), linked_entities=_split(given.link)
+            given.text, project=given.for_project, tags=_split(given.tags), linked_entities=_split(",".join(given.link))
         )
     if given.json:
         print_json(
@@ -105,7 +110,7 @@ def insight_edit(given: argparse.Namespace) -> int:
     """Change text or tags."""
     with _memory(given) as memory:
         tags = _split(given.tags) if given.tags is not None else None
-        insight = memory.insights(write=True).edit(given.id, now=now_utc(), text=given.text, tags=tags)
+        insight = memory.edit_insight(given.id, text=given.text, tags=tags)
     _show_insight(insight, "")
     return 0
 
@@ -113,20 +118,25 @@ def insight_edit(given: argparse.Namespace) -> int:
 def insight_delete(given: argparse.Namespace) -> int:
     """Delete an insight."""
     with _memory(given) as memory:
-        memory.insights(write=True).delete(given.id)
+        current_again = memory.insights(write=True).delete(given.id)
     print(f"deleted {given.id}")
+    if current_again:
+        print(f"  {', '.join(current_again)} superseded by it: current again")
     return 0
 
 
 def rules_save(given: argparse.Namespace) -> int:
     """Write a rule."""
     with _memory(given) as memory:
+        known = {rule.label: rule.content for rule in memory.rules(write=True).all()}
         rule = memory.rules(write=True).save(given.label, given.text, now=now_utc())
         _, conflicts = memory.all_rules()
     print(printable(f"saved rule {rule.label}: {rule.content}"))
+    if rule.label in known:
+        print(printable(f"  in place of: {known[rule.label]}"))
     for conflict in conflicts:
         if rule.label in (conflict.label, conflict.other):
-            warn(printable(f"{conflict.label} and {conflict.other}: {conflict.why}"))
+            _warn_of(conflict)
     return 0
 
 
@@ -148,7 +158,7 @@ def rules_list(given: argparse.Namespace) -> int:
     for rule in rules:
         print(printable(f"{rule.label}  [{rule.origin}]  {' '.join(rule.text.split())}"))
     for conflict in conflicts:
-        warn(printable(f"{conflict.label} and {conflict.other}: {conflict.why}"))
+        _warn_of(conflict)
     return 0 if rules else 1
 
 
@@ -165,6 +175,8 @@ def notes_save(given: argparse.Namespace) -> int:
 def notes_list(given: argparse.Namespace) -> int:
     """Notes, the newest first."""
     since = ""
+    if not 0 <= given.days <= MAX_DAYS:
+        raise UsageError(f"{given.days} days are out of range", hint=f"give 1 to {MAX_DAYS}")
     if given.days:
         now = datetime.fromtimestamp(time.time(), UTC)
         since = (now - timedelta(days=given.days)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -179,15 +191,17 @@ def notes_search(given: argparse.Namespace) -> int:
         found = memory.notes().search(given.query, limit=given.limit)
         shown = _show_notes(list(found), given)
         sys.stdout.flush()
-        memory.notes(write=True).used([note.id for note, _ in found], now=now_utc())  # after the answer
+        with contextlib.suppress(NotesError):  # after the answer, which is worth more than the count
+            memory.notes(write=True).used([note.id for note, _ in found], now=now_utc())
     return shown
 
 
 def notes_archive(given: argparse.Namespace) -> int:
     """Hide a note."""
     with _memory(given) as memory:
+        known = memory.notes(write=True).get(given.id)
         note = memory.notes(write=True).archive(given.id, now=now_utc())
-    print(f"archived note {note.id}")
+    print(f"note {note.id} was archived already" if known.archived else f"archived note {note.id}")
     return 0
 
 
@@ -206,7 +220,12 @@ def notes_export(given: argparse.Namespace) -> int:
 def notes_import(given: argparse.Namespace) -> int:
     """Merge an export."""
     with _memory(given) as memory:
-        done = transfer.import_lines(memory.writer, Path(given.file).read_text(encoding="utf-8").splitlines())
+        try:
+            text = Path(given.file).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            hint = "give a file of `syntropy notes export`"
+            raise UsageError(f"{given.file} is no text: {error}", hint=hint) from error
+        done = transfer.import_lines(memory.writer, text.splitlines())
     print(f"added {done.added} rows, {done.same} were there")
     for conflict in done.conflicts:
         warn(printable(conflict))
@@ -286,10 +305,15 @@ def _memory(given: argparse.Namespace, *, alone: bool = False) -> Memory:
     named = getattr(given, "project", "") or os.environ.get("SYNTROPY_PROJECT")
     if named and find_project(Path(named)) is None:
         raise ProjectNotFoundError(f"no project at {named}", hint="run `syntropy init` there, or leave out --project")
-    memory = open_memory(named or None, user=given.user, alone=alone)
+    memory = open_memory(named or None, user=given.user or bool(given.file_path), alone=alone)
     if given.file_path:
         memory.path = Path(given.file_path)
     return memory
+
+
+def _warn_of(conflict: Conflict) -> None:
+    left, right = f"{conflict.label} ({conflict.text})", f"{conflict.other} ({conflict.other_text})"
+    warn(printable(f"{left} and {right}: {conflict.why}"))
 
 
 def _split(text: str) -> list[str]:
@@ -311,9 +335,9 @@ def _edge(edge: Any, node: Any) -> dict[str, object]:
 
 
 def _show_insight(insight: Any, lead: str) -> None:
-    seen = insight.last_validated[:10] or "never confirmed"
+    seen = f"confirmed {insight.last_validated[:10]}" if insight.last_validated else "never confirmed"
     old = f"  superseded by {insight.superseded_by}" if insight.superseded_by else ""
-    about = f"confidence {insight.confidence:.2f}, {insight.created_at[:10]}, {seen}"
+    about = f"confidence {insight.confidence:.2f}, added {insight.created_at[:10]}, {seen}"
     print(printable(f"{lead}{insight.id}  {insight.title}  ({about}){old}"))
     if insight.links():
         print(printable(f"       links: {', '.join(insight.links())}"))
@@ -327,5 +351,6 @@ def _show_notes(found: list[tuple[Any, float | None]], given: argparse.Namespace
         lead = f"{score:.3f}  " if score is not None else ""
         project = f" {note.project}" if note.project else ""
         text = " ".join(note.content.split())
-        print(printable(f"{lead}{note.id}  {note.created_at[:16]} [{note.type}, {note.tier}]{project} {text}"))
+        state = "archived" if note.archived else note.tier
+        print(printable(f"{lead}{note.id}  {note.created_at[:16]} [{note.type}, {state}]{project} {text}"))
     return 0 if found else 1

@@ -30,7 +30,9 @@ def _insight(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     add.add_argument("text", metavar="TEXT", help="what was learned")
     add.add_argument("--for-project", default="", metavar="NAME", help="name of a project it belongs to")
     add.add_argument("--tags", default="", metavar="A,B", help="tags, separated by commas")
-    add.add_argument("--link", default="", metavar="IDS", help="entities it applies to, e.g. DP-005,SMELL-01")
+    add.add_argument(
+        "--link", action="append", default=[], metavar="IDS", help="entities it applies to; may be repeated"
+    )
     search = _verb(verbs, "search", "insight_search", "Find insights.", 'insight search "god class"')
     search.add_argument("query", metavar="QUERY", help="any text")
     search.add_argument("-n", "--limit", type=int, default=10, help="number of hits, at most 20")

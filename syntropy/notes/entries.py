@@ -6,7 +6,9 @@ that follows its age and use.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from typing import NamedTuple
 
 from ..errors import UsageError
 from ..ids import slugify
-from .store import NotesStore
+from .store import NotesError, NotesStore
 from .terms import index_entry, lexical_shares
 
 TYPES = ("decision", "progress", "issue", "handoff", "insight", "reference", "checkpoint")
@@ -35,6 +37,7 @@ PROMOTE_AT = 5
 """Uses from which a note moves up a tier."""
 
 MAX_TEXT = 20_000
+MAX_LIMIT = 1_000
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,9 @@ class Notes:
         return self.get(number)
 
     def search(self, query: str, *, limit: int = 10) -> list[tuple[Note, float]]:
-        """Notes for a query of any form, with the share of its information (0-1)."""
+        """Notes for a query of any form, with the share of its information (0-1). Raises UsageError: limit."""
+        if not 1 <= limit <= MAX_LIMIT:
+            raise UsageError(f"limit {limit} is out of range", hint=f"give 1 to {MAX_LIMIT}")
         shares = lexical_shares(self._store, "note", query)
         best = sorted(shares, key=lambda key: (-shares[key], -int(key)))[: limit * 2]
         marks = ", ".join("?" * len(best)) or "NULL"
@@ -194,7 +199,7 @@ class Notes:
         if not numbers:
             return
         marks = ", ".join("?" * len(numbers))
-        with self._store.writing() as connection:
+        with contextlib.suppress(NotesError), self._store.writing(wait=0.1) as connection:  # not worth waiting for
             connection.execute(
                 f"UPDATE entries SET access_count = access_count + 1, last_accessed = ? WHERE id IN ({marks})",
                 (now, *numbers),
@@ -236,17 +241,21 @@ def contradictions(rules: Sequence[tuple[str, str]]) -> list[Conflict]:
         if label in by_label and by_label[label][1] != text:
             found.append(Conflict(label, text, *by_label[label], "the same label says two things"))
         by_label.setdefault(label, (label, text))
-        directive, forbids = _directive(text)
-        if not directive:
-            continue
-        known = by_directive.setdefault(directive, (label, text, forbids))
-        if known[2] != forbids:
-            found.append(Conflict(label, text, known[0], known[1], "one demands what the other forbids"))
+        for clause in re.split(r"[;.!?\n]+", text):
+            directive, forbids = _directive(clause)
+            if not directive:
+                continue
+            known = by_directive.setdefault(directive, (label, text, forbids))
+            if known[2] != forbids:
+                found.append(Conflict(label, text, known[0], known[1], "one demands what the other forbids"))
     return found
 
 
 _NEGATIVE = frozenset({"never", "not", "no", "don't", "dont", "avoid", "forbidden", "without"})
-_EMPTY = frozenset({"always", "do", "must", "should", "please", "the", "a", "an", "to", "only", "be", "is", "ever"})
+_EMPTY = frozenset({
+    "always", "do", "must", "should", "please", "you", "we", "your", "our", "i", "it", "the", "a", "an", "to", "only",
+    "be", "is", "ever", "that", "has", "have", "been",
+})  # fmt: skip
 
 
 def _directive(text: str) -> tuple[tuple[str, ...], bool]:

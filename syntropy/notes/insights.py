@@ -6,6 +6,7 @@ import array
 import json
 import operator
 import re
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -118,8 +119,7 @@ class Insights:
         names = _tags(tags, project)
         duplicates = self._alike(content)
         with self._store.writing() as connection:
-            number = connection.execute(_NEXT).fetchone()[0]
-            name = f"TK-{number:03d}"
+            name = next_id(connection)
             connection.execute(
                 "INSERT INTO user_entities (id, title, content, author, confidence, tags, relations, created_at, "
                 "updated_at, link_provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -172,8 +172,17 @@ class Insights:
         by_id = {i.id: i for i in self._decoded(rows)}
         found = [Found(by_id[n], round(min(1.0, scores[n]), 4)) for n in best if n in by_id]
         fresh = [f for f in found if not f.insight.superseded_by]
-        old = [f for f in found if f.insight.superseded_by] if superseded else []
-        return [*fresh, *old][:limit]
+        old = [f for f in found if f.insight.superseded_by]
+        shown = {f.insight.id for f in fresh}
+        for hit in old:  # what replaced a hit is the answer now
+            successor = hit.insight
+            while successor.superseded_by:
+                successor = self.get(successor.superseded_by)
+            if successor.id not in shown:
+                shown.add(successor.id)
+                fresh.append(Found(successor, hit.score))
+        fresh.sort(key=lambda f: (-f.score, f.insight.id))
+        return [*fresh, *(old if superseded else [])][:limit]
 
     def confirm(
         self,
@@ -201,7 +210,10 @@ class Insights:
             raise UsageError("a link cannot be accepted and rejected", hint="name it once")
         target = self.get(merged_with) if merged_with else None
         if target is not None and (target.id == insight.id or self._replaces(insight.id, target.id)):
-            raise UsageError(f"{insight.id} cannot be merged with {target.id}", hint="name a newer insight")
+            raise UsageError(f"{insight.id} supersedes {target.id} itself", hint="name another insight")
+        if target is not None and insight.superseded_by and insight.superseded_by != target.id:
+            hint = f"merge {insight.superseded_by} instead"
+            raise UsageError(f"{insight.id} is superseded by {insight.superseded_by} already", hint=hint)
         with self._store.writing() as connection:
             row = connection.execute("SELECT * FROM user_entities WHERE id = ?", (insight.id,)).fetchone()
             relations, provenance = json.loads(row["relations"]), json.loads(row["link_provenance"])
@@ -214,7 +226,9 @@ class Insights:
                 if entity not in [t for targets in relations.values() for t in targets]:
                     relations.setdefault("derives_from", []).append(entity)
             for entity in dict.fromkeys(rejected):
-                provenance.setdefault(entity, {"source": "auto", "score": 0.0, "at": now})
+                former = provenance.setdefault(entity, {"source": "auto", "score": 0.0, "at": now})
+                if former.get("state") == "accepted":  # what it had added is taken back
+                    confidence, evidence = max(0.0, confidence - CONFIRMED), max(0, evidence - 1)
                 provenance[entity] |= {"state": "rejected", "rejected_at": now}
                 relations = {kind: [t for t in targets if t != entity] for kind, targets in relations.items()}
             connection.execute(
@@ -236,9 +250,21 @@ class Insights:
                 _write_relations(connection, target.id, theirs)
         return self.get(insight.id)
 
-    def edit(self, name: str, *, now: str, text: str = "", tags: Sequence[str] | None = None) -> Insight:
-        """Change text or tags; links stay."""
+    def edit(
+        self,
+        name: str,
+        *,
+        now: str,
+        text: str = "",
+        tags: Sequence[str] | None = None,
+        linker: Linker | None = None,
+    ) -> Insight:
+        """Change text or tags. With a new text, automatic links that nobody confirmed are found anew, and it
+        counts as not validated. Raises UsageError where nothing is to be changed.
+        """
         insight = self.get(name)
+        if not text.strip() and tags is None:
+            raise UsageError(f"nothing of {insight.id} is to be changed", hint="give --text or --tags")
         content = _checked_text(text) if text else insight.content
         names = list(insight.tags) if tags is None else _tags(tags, "")
         with self._store.writing() as connection:
@@ -248,16 +274,37 @@ class Insights:
             )
             connection.execute("DELETE FROM user_embeddings WHERE entity_id = ? AND ?", (insight.id, bool(text)))
             _index(connection, insight.id, content, names)
+            if text.strip() and linker is not None:
+                self._relink(connection, insight, linker.links(content), now)
         return self.get(insight.id)
 
-    def delete(self, name: str) -> None:
-        """Remove an insight, its relations and vector; its number is never given again."""
+    def _relink(self, connection: sqlite3.Connection, insight: Insight, links: Sequence[Link], now: str) -> None:
+        provenance = dict(insight.provenance)
+        loose = {e for e, facts in provenance.items() if facts.get("source") == "auto" and facts.get("state") == "open"}
+        relations = {kind: [t for t in targets if t not in loose] for kind, targets in insight.relations.items()}
+        provenance = {entity: facts for entity, facts in provenance.items() if entity not in loose}
+        for link in links:
+            if link.score >= AUTO_LINK and link.entity not in provenance:
+                relations.setdefault("derives_from", []).append(link.entity)
+                provenance[link.entity] = {"source": "auto", "score": link.score, "at": now, "state": "open"}
+        connection.execute(
+            "UPDATE user_entities SET relations = ?, link_provenance = ?, last_validated = '' WHERE id = ?",
+            (_json(_kept(relations)), _json(provenance), insight.id),
+        )
+        _write_relations(connection, insight.id, relations)
+
+    def delete(self, name: str) -> list[str]:
+        """Remove an insight, its relations and vector; its number is never given again.
+
+        Returns the insights that it superseded and that are current again.
+        """
         insight = self.get(name)
         with self._store.writing() as connection:
             connection.execute("DELETE FROM user_entities WHERE id = ?", (insight.id,))
             connection.execute("DELETE FROM user_relations WHERE from_id = ? OR to_id = ?", (insight.id, insight.id))
             connection.execute("DELETE FROM user_embeddings WHERE entity_id = ?", (insight.id,))
             connection.execute("DELETE FROM syntropy_terms WHERE kind = 'insight' AND key = ?", (insight.id,))
+        return insight.relations.get("supersedes", [])
 
     def embed_missing(self, encode: Callable[[str], Sequence[float]], *, limit: int = 1_000) -> int:
         """Vectors (float32, little-endian) for insights without one; how many were made."""
@@ -349,6 +396,11 @@ class Insights:
             )
             for row in rows
         ]
+
+
+def next_id(connection: sqlite3.Connection) -> str:
+    """The next id; within the transaction that uses it."""
+    return f"TK-{connection.execute(_NEXT).fetchone()[0]:03d}"
 
 
 def _index(connection: Any, name: str, content: str, tags: Sequence[str]) -> None:

@@ -90,6 +90,8 @@ class NotesStore:
         self._lock = threading.RLock()
         if not write and not path.is_file():
             raise NotesError(f"there are no notes at {path}", hint='write the first: syntropy insight add "…"')
+        if path.exists() and not path.is_file():
+            raise NotesError(f"{path} is no file", hint="set notes.path, or name a file with --notes")
         try:
             if write:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,10 +110,11 @@ class NotesStore:
             raise NotesError(f"{self.path} cannot be read: {error}", hint="see `syntropy notes list`") from error
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it or nothing. Raises NotesError where others do not let go."""
+    def writing(self, *, wait: float = BUSY_SECONDS) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it or nothing. Raises NotesError where others do not let go within `wait` s."""
         with self._lock:
             try:
+                self._connection.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
                 self._connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 raise NotesError(
@@ -139,8 +142,11 @@ class NotesStore:
         mode = "rwc" if write else "rw"
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             mode = "ro"
+        # without a journal beside it a file in a read-only folder can only be read as one that nobody changes
+        journal = path.with_name(f"{path.name}-wal")
+        frozen = mode == "ro" and not os.access(path.parent, os.W_OK) and not journal.exists()
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
+            f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if frozen else ''}",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
@@ -174,6 +180,9 @@ class NotesStore:
         """A damaged file is set aside by the first writer, never deleted."""
         if "locked" in str(error) or "busy" in str(error):
             return NotesError(f"{self.path} is locked by another program", hint="try again in a moment")
+        is_damage = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        if not self.path.exists() or not is_damage:
+            return NotesError(f"{self.path} cannot be opened: {error}", hint="check its permissions and its folder's")
         if not write:
             return NotesError(f"{self.path} is damaged: {error}", hint="the next writing command sets it aside")
         aside = self.path.with_name(f"{self.path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
