@@ -295,6 +295,10 @@ class Knowledge:
             self._warned_at = now
         return self._warning
 
+    def encode(self, query: str) -> list[float]:
+        """The query's vector. Raises EncoderError, MissingDependencyError where there is no encoder."""
+        return list(self._query_encoder().encode(query))
+
     def prewarm(self) -> None:
         """Load the encoder and the tables now, so that no query waits for them. Never raises for a missing encoder."""
         self._asked += 1

@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import NamedTuple
 
 from .config import Config, find_project, load_config
-from .errors import DatabaseError, ProjectNotFoundError
+from .errors import DatabaseError, EncoderError, ProjectNotFoundError
 from .graph import Graph, UserRelation
 from .knowledge import Knowledge, open_knowledge
 from .notes.entries import Conflict, Maintenance, Note, Notes, Rules, contradictions
-from .notes.insights import Added, Insight, Insights
+from .notes.insights import Added, Found, Insight, Insights
 from .notes.linking import Entity, Linker
 from .notes.session import RECENT_DAYS, RECENT_NOTES, Session, session
 from .notes.store import NotesError, NotesStore
@@ -161,6 +161,24 @@ class Memory:
             rejected=[self.resolved(name) for name in rejected],
             merged_with=merged_with,
         )
+
+    def search_insights(
+        self, query: str, *, limit: int = 10, superseded: bool = False, semantic: bool = False
+    ) -> list[Found]:
+        """Insights by words, and with `semantic` by meaning too: vectors that are missing are made first.
+
+        Raises UsageError for a limit out of 1-20; EncoderError where `semantic` has no encoder.
+        """
+        vector: Sequence[float] = ()
+        if semantic:
+            if self._knowledge is None:
+                raise EncoderError(
+                    "there is no built knowledge whose encoder could be used", hint="run `syntropy build`"
+                )
+            vector = self._knowledge.encode(query)
+            with contextlib.suppress(NotesError):  # a file that can only be read is searched as it is
+                self.insights(write=True).embed_missing(self._knowledge.encode)
+        return self.insights().search(query, limit=limit, superseded=superseded, vector=vector)
 
     def insights(self, *, write: bool = False) -> Insights:
         """The insights, to read or to change."""

@@ -59,7 +59,9 @@ def insight_add(given: argparse.Namespace) -> int:
 def insight_search(given: argparse.Namespace) -> int:
     """Find insights."""
     with _memory(given) as memory:
-        found = memory.insights().search(given.query, limit=given.limit, superseded=given.superseded)
+        found = memory.search_insights(
+            given.query, limit=given.limit, superseded=given.superseded, semantic=given.semantic
+        )
     if given.json:
         print_json([{**f.insight.as_dict(), "score": f.score} for f in found])
     for hit in found if not given.json else ():

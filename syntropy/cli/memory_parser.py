@@ -36,6 +36,7 @@ def _insight(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     search = _verb(verbs, "search", "insight_search", "Find insights.", 'insight search "god class"')
     search.add_argument("query", metavar="QUERY", help="any text")
     search.add_argument("-n", "--limit", type=int, default=10, help="number of hits, at most 20")
+    search.add_argument("--semantic", action="store_true", help="also by meaning, with the knowledge's encoder")
     search.add_argument("--superseded", action="store_true", help="also those that were replaced")
     confirm = _verb(
         verbs, "confirm", "insight_confirm", "Accept or reject links.", "insight confirm TK-001 --accept LAW-1"

@@ -93,19 +93,14 @@ def test_edit_and_delete(memory):
     assert memory.add_insight("again").insight.id == "TK-002"
 
 
-def test_meaning_finds_what_words_do_not(memory, demo):
-    from syntropy.config import load_config
-    from syntropy.encoder import load_encoder
-
-    memory.add_insight("Parcels that are late need a message to the customer")
-    memory.add_insight("The printer likes short labels")
-    with syntropy.open(demo) as knowledge:
-        encoder = load_encoder(knowledge.database, load_config(None, env={}).embed)
-        assert memory.insights(write=True).embed_missing(encoder.encode) == 2
-        found = memory.insights().search(
-            "delayed shipment notification", vector=encoder.encode("delayed shipment notification")
-        )
-    assert found[0].insight.id == "TK-001"
+def test_meaning_finds_what_words_do_not(demo, tmp_path):
+    with syntropy.open(demo) as knowledge, Memory(tmp_path / "n.sqlite", knowledge) as memory:
+        memory.add_insight("Parcels that are late need a message to the customer")
+        memory.add_insight("The printer likes short labels")
+        query = "delayed shipment notification"
+        assert memory.search_insights(query) == []
+        assert memory.search_insights(query, semantic=True)[0].insight.id == "TK-001"
+        assert memory.reader.rows("SELECT count(*) FROM user_embeddings")[0][0] == 2
 
 
 HOSTILE = ['"', "'", "*", "a*", "(", ")", "NEAR(", "a AND", "OR", "NOT x", "^a", "a:b", "-a", "\0", "😀", "%", "a\nb", '"a" "b', "{", ";DROP TABLE entries;--"]  # fmt: skip

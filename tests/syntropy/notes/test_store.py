@@ -218,3 +218,24 @@ def test_a_killed_writer_leaves_old_or_new(tmp_path):
             assert told in ids  # what was said to be stored is stored
         assert len(numbers) >= last
         last = len(numbers)
+
+
+def test_a_killed_migration_leaves_old_or_new(tmp_path):
+    chooser = random.Random(7)
+    for number in range(6):
+        path = tmp_path / f"{number}.sqlite"
+        with sqlite3.connect(path) as connection:
+            connection.executescript(MIGRATIONS[0])
+            rows = [(f"TK-{n:03d}", "t", f"insight number {n}") for n in range(1, 301)]
+            connection.executemany("INSERT INTO user_entities (id, title, content) VALUES (?, ?, ?)", rows)
+        connection.close()
+        script = "import sys; from pathlib import Path; from syntropy.notes.store import NotesStore\nprint(1, flush=True)\nNotesStore(Path(sys.argv[1]), write=True)"
+        process = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, cwd=ROOT)
+        process.stdout.readline()
+        time.sleep(chooser.uniform(0, 0.06))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        with Memory(path, None) as memory:
+            assert len(memory.insights(write=True).all()) == 300
+            assert memory.insights().search("number 250")[0].insight.id == "TK-250"
