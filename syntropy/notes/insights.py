@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..analysis import index_terms
 from ..errors import UsageError
+from .entries import checked
 from .linking import AUTO_LINK, Link, Linker, jaccard
 from .store import NotesStore
 from .terms import index_entry, lexical_shares
@@ -31,7 +32,6 @@ CORRELATED = 0.3
 
 MAX_LIMIT = 20
 
-MAX_TEXT = 20_000
 _TITLE_LENGTH = 80
 _ID = re.compile(r"^TK-\d{3,}$")
 
@@ -106,7 +106,7 @@ class Insights:
         author: str = "user",
     ) -> Added:
         """Store an insight. Raises UsageError for a blank text or entities that do not exist."""
-        content = _checked_text(text)
+        content = checked(text, "insight")
         for entity in linked_entities:
             if not known(entity):
                 raise UsageError(f"no entity is called {entity!r}", hint="`syntropy search WORDS --source entities`")
@@ -265,7 +265,7 @@ class Insights:
         insight = self.get(name)
         if not text.strip() and tags is None:
             raise UsageError(f"nothing of {insight.id} is to be changed", hint="give --text or --tags")
-        content = _checked_text(text) if text else insight.content
+        content = checked(text, "insight") if text else insight.content
         names = list(insight.tags) if tags is None else _tags(tags, "")
         with self._store.writing() as connection:
             connection.execute(
@@ -413,15 +413,6 @@ def _write_relations(connection: Any, name: str, relations: dict[str, list[str]]
         "INSERT OR IGNORE INTO user_relations (from_id, relation_type, to_id) VALUES (?, ?, ?)",
         [(name, kind, target) for kind, targets in relations.items() for target in targets],
     )
-
-
-def _checked_text(text: str) -> str:
-    content = text.encode("utf-8", "replace").decode().replace("\0", "").strip()
-    if not content:
-        raise UsageError("the insight is empty", hint="say what was learned")
-    if len(content) > MAX_TEXT:
-        raise UsageError(f"the insight has {len(content)} characters, more than {MAX_TEXT}", hint="write a document")
-    return content
 
 
 def _title(content: str) -> str:
