@@ -88,7 +88,7 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("dropbox-token", "sl.", r"sl\.[A-Za-z0-9_-]{100,}"),
     ("jfrog-key", "AKC", r"AKC[a-zA-Z0-9]{60,}"),
     ("azure-secret", "8Q~", r"[A-Za-z0-9_~.]{3}8Q~[A-Za-z0-9_~.-]{31,34}"),
-    ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    ("age-key", "AGE-SECRET-KEY-1", r"(?<=AGE-SECRET-KEY-)1[A-Z0-9]{58}"),
     ("clojars-token", "CLOJARS_", r"CLOJARS_[a-z0-9]{60}"),
     ("easypost-key", "EZAK EZTK", r"EZ[AT]K[A-Za-z0-9]{54}"),
     ("flutterwave-key", "FLWSECK", r"FLWSECK[_-](?:TEST|LIVE)?-?[a-zA-Z0-9]{12,}"),
