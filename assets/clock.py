@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 
 from syntropy.errors import ConfigError
+from syntropy.times import iso
 
 
 def source_date() -> str:
@@ -22,4 +23,4 @@ def source_date() -> str:
 def synced_at() -> str:
     """UTC time for `synced_at`, to the second."""
     moment = int(source_date() or time.time())
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso(datetime.fromtimestamp(moment, UTC))

@@ -7,13 +7,13 @@ import polars as pl
 from pipeline.diagnostics import Diagnostic
 from pipeline.extract.prp import normalized_id
 from pipeline.frames import from_rows
-from syntropy.ids import PROJECT_PACKAGE, split_uid
+from syntropy.ids import PROJECT_PACKAGE, place_of, split_uid
 from syntropy.schema import DIAGNOSTICS
 
 
 def candidate_key(key: str, path: str, package: str = PROJECT_PACKAGE) -> str:
     """A key as the document claims it, without what made it unique."""
-    return key.removesuffix(f"@{path}").removeprefix("" if package == PROJECT_PACKAGE else f"{package}:")
+    return key.removesuffix(f"@{path}").removeprefix(place_of(package, ""))
 
 
 def unique_keys(documents: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -28,7 +28,7 @@ def unique_keys(documents: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rows = documents.select("scope", "kind", "key", "path", "package", "content_hash").iter_rows()
     for scope, kind, key, path, package, content in rows:
         claimed = candidate_key(key, path, package)
-        alias = "" if package == PROJECT_PACKAGE else f"{package}:"
+        alias = place_of(package, "")
         slot = (package, scope, kind, normalized_id(claimed) if kind == "prp" else claimed)
         if slot not in taken:
             taken[slot] = (path, content)
@@ -58,7 +58,7 @@ def unique_labels(rules: pl.DataFrame) -> pl.DataFrame:
     labels = []
     for label, uid, line in rules.select("label", "document", "line").iter_rows():
         package, path = split_uid(uid)
-        alias = "" if package == PROJECT_PACKAGE else f"{package}:"
+        alias = place_of(package, "")
         claimed = f"{alias}{label.removeprefix(alias).partition('@')[0]}"
         unique = claimed if claimed not in taken else f"{claimed}@{path}#L{line}"
         taken.add(unique)

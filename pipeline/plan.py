@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.packages.manifest import CHECKOUTS, FOLDER, load_packages
+from pipeline.diagnostics import Diagnostic
+from pipeline.packages.manifest import CHECKOUTS, FOLDER, Packages, load_packages
 from pipeline.sources.notes import NotesConnector
-from pipeline.sources.package import PackageConnector, unreadable
+from pipeline.sources.package import PackageConnector
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Connector, Scan
 from pipeline.workspace import Workspace, code_digest, digest, digest_rows
@@ -177,8 +178,34 @@ def pending(workspace: Workspace, *, extra: dict[str, tuple[str, ...]]) -> list[
 
 def connectors(workspace: Workspace) -> list[Connector]:
     """The project's own files, our outputs left out, and its installed packages. Raises ConfigError."""
+    return _connectors(workspace, load_packages(workspace.root, workspace.config))
+
+
+def scan_all(workspace: Workspace) -> Scan:
+    """What all connectors met; a listed package that is not installed is a diagnostic."""
+    packages = load_packages(workspace.root, workspace.config)
+    readers = _connectors(workspace, packages)
+    scans = [connector.scan() for connector in readers]
+    installed = {connector.package for connector in readers}
+    missing = [
+        Diagnostic(
+            "sources",
+            "warning",
+            "package",
+            package.alias,
+            ".",
+            0,
+            f"package {package.alias} is listed and not installed",
+            "`syntropy package install`",
+        )
+        for package in packages.wanted
+        if package.alias not in installed
+    ]
+    return Scan([f for scan in scans for f in scan.files], [*(d for scan in scans for d in scan.diagnostics), *missing])
+
+
+def _connectors(workspace: Workspace, packages: Packages) -> list[Connector]:
     config = workspace.config
-    packages = load_packages(workspace.root, config)
     own = [*workspace.own_folders(), f"{FOLDER}/{CHECKOUTS}"]
     found: list[Connector] = [ProjectConnector(workspace.root, config.sources, own=own)]
     for package in packages.wanted:
@@ -191,19 +218,6 @@ def connectors(workspace: Workspace) -> list[Connector]:
     if config.notes.in_build and notes.is_file():
         found.append(NotesConnector(notes))
     return found
-
-
-def scan_all(workspace: Workspace) -> Scan:
-    """What all connectors met; a listed package that is not installed is a diagnostic."""
-    readers = connectors(workspace)
-    scans = [connector.scan() for connector in readers]
-    installed = {connector.package for connector in readers}
-    missing = [
-        unreadable(package.alias, f"package {package.alias} is listed and not installed", "`syntropy package install`")
-        for package in load_packages(workspace.root, workspace.config).wanted
-        if package.alias not in installed
-    ]
-    return Scan([f for scan in scans for f in scan.files], [*(d for scan in scans for d in scan.diagnostics), *missing])
 
 
 def scan_digest(scan: Scan) -> str:

@@ -9,8 +9,8 @@ import polars as pl
 
 from pipeline.catalog import candidate_key
 from pipeline.diagnostics import Diagnostic
-from pipeline.extract.mentions import GENERATED
 from pipeline.formats.console import command_words
+from pipeline.formats.entries import GENERATED
 from pipeline.frames import from_rows
 from syntropy.schema import DIAGNOSTICS
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import DocumentNotFoundError, UsageError
+from .ids import place_of
 from .schema import INVERSE_RELATIONS
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class Graph:
         for number, package, path, kind, key, title in database.rows(
             "SELECT document_id, package, path, kind, key, title FROM documents ORDER BY document_id"
         ):
-            place = path if package == "project" else f"{package}:{path}"
+            place = place_of(package, path)
             name = place if kind in keyed or key in self._nodes else key
             names[number] = name
             self._nodes[name] = Node(name, title, kind, CANONICAL, place)

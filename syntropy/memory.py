@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +24,7 @@ from .notes.session import RECENT_DAYS, RECENT_NOTES, Session, session
 from .notes.store import NotesError, NotesStore
 from .passages import Hit
 from .schema import ENTITY_KINDS, ENTRY_KINDS
+from .times import iso, now
 
 
 class AnyRule(NamedTuple):
@@ -85,7 +85,7 @@ def merged(hits: Sequence[Hit], fresh: Sequence[Fresh]) -> list[Hit | Fresh]:
 
 def now_utc() -> str:
     """The present second, ISO 8601."""
-    return datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso(now())
 
 
 def notes_path(config: Config, project: Path | None, *, user: bool = False) -> Path:
@@ -285,7 +285,7 @@ class Memory:
         with contextlib.suppress(NotesError):  # a file that can only be read is read
             maintenance = self.notes(write=True).maintain(now=now)
         notes = self.notes()
-        since = (now - timedelta(days=RECENT_DAYS)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        since = iso(now - timedelta(days=RECENT_DAYS))
         recent: list[Note] = [n for n in notes.all(since=since, limit=RECENT_NOTES * 2) if n.type != "handoff"]
         handoffs = notes.all(kind="handoff", limit=1)
         return session(rules, recent[:RECENT_NOTES], handoffs[0] if handoffs else None, maintenance, budget=budget)

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from pipeline.formats.entries import GENERATED
 from pipeline.markdown import Outline
 from pipeline.sources.layout import SOURCE_CODE
 from syntropy.schema import ENTITY_RELATIONS
-
-GENERATED = "auto:"
-"""How the `source` of a generated entry begins; the file it was read from follows (the Helios seed)."""
 
 EVIDENCE_LENGTH = 200
 MAX_LINE = 4_000

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipeline.formats.entries import page_of
+from pipeline.formats.entries import GENERATED, page_of
 from pipeline.formats.page import Pages, fence, one_line
 from pipeline.formats.typescript import broken_at, line_of, literal, parse, text_of, walk
 from syntropy.ids import slugify
@@ -52,9 +52,10 @@ class Command:
 def pages(text: str, path: str) -> Pages:
     """One page of kind `command` each. A help table's commands that no handler takes are reported."""
     found = Pages()
-    if line := broken_at(parse(text, path)):
+    root = parse(text, path)
+    if line := broken_at(root):
         found.problem("typescript-syntax", line, "is no valid TypeScript there", "mend it; the rest is read")
-    commands, orphans = read_commands(text, path)
+    commands, orphans = read_commands(root)
     name = path.rpartition("/")[2].partition(".")[0]
     category = slugify(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name))
     for command in commands:
@@ -70,7 +71,7 @@ def pages(text: str, path: str) -> Pages:
             "content": f"**Syntax:**\n\n{fence(syntax)}\n\nHandled in `{path}`, line {command.line}.",
             "keywords": list(dict.fromkeys(command.words)),
             "aliases": [" ".join(alias) for alias in command.aliases] + ([spelled] if syntax != spelled else []),
-            "source": f"auto:{path}",
+            "source": f"{GENERATED}{path}",
         }
         found.add(page_of(entry), command.line)
     for spelled, line in orphans:
@@ -82,9 +83,9 @@ def pages(text: str, path: str) -> Pages:
     return found
 
 
-def read_commands(text: str, path: str) -> tuple[list[Command], list[tuple[str, int]]]:
+def read_commands(root: Node) -> tuple[list[Command], list[tuple[str, int]]]:
     """Commands in the order of the source, and (words, line) of a help table that no handler takes."""
-    source = _Source(parse(text, path))
+    source = _Source(root)
     commands = source.commands()
     table = source.help_table()
     known = {words for c in commands for words in (c.words, *c.aliases)}
@@ -138,7 +139,7 @@ class _Source:
                 name = node.child_by_field_name("name")
                 if name is not None:
                     self._functions.setdefault(text_of(name), node)
-            elif node.type in ("public_field_definition", "field_definition", "pair"):
+            elif node.type in ("public_field_definition", "field_definition"):
                 self._declare_member(node)
         self._lists, self._words = self._variables()
         self._called: set[str] = set()
@@ -196,12 +197,10 @@ class _Source:
             self._constants[text_of(name)] = text
 
     def _declare_member(self, node: Node) -> None:
-        """`handle = async (args) => …` in a class, and functions and handlers in an object by its words."""
-        name = node.child_by_field_name("name") or node.child_by_field_name("key")
+        """`handle = async (args) => …` in a class."""
+        name = node.child_by_field_name("name") or node.child_by_field_name("property")
         value = node.child_by_field_name("value")
-        if name is None or value is None or value.type not in _FUNCTIONS:
-            return
-        if node.type != "pair":
+        if name is not None and value is not None and value.type in _FUNCTIONS:
             self._functions.setdefault(text_of(name), value)
 
     def _table(self, name: str) -> Node | None:

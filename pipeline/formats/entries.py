@@ -18,6 +18,9 @@ from pipeline.frontmatter import read_frontmatter
 from pipeline.safe_yaml import RefusedYamlError, load_yaml, plain
 from syntropy.schema import ENTRY_KINDS
 
+GENERATED = "auto:"
+"""How the `source` of a generated entry begins; the file it was read from follows (the Helios seed)."""
+
 MAX_DEPTH = 64
 MAX_ENTRIES = 20_000
 
@@ -43,9 +46,8 @@ def pages(text: str, path: str) -> Pages:
     if len(entries) > MAX_ENTRIES:
         found.problem("bad-entries", 0, f"holds {len(entries)} entries, more than {MAX_ENTRIES}", "split the file")
         entries = entries[:MAX_ENTRIES]
-    lines = _LineFinder(text)
     for number, entry in enumerate(entries, 1):
-        _add(found, entry, number, lines)
+        _add(found, entry, number, text)
     return found
 
 
@@ -103,7 +105,7 @@ def examples(given: Any) -> str:
     return "\n\n".join(["## Examples", *filter(None, parts)]) if parts else ""
 
 
-def _add(found: Pages, entry: Any, number: int, lines: _LineFinder) -> None:
+def _add(found: Pages, entry: Any, number: int, text: str) -> None:
     if not isinstance(entry, Mapping):
         found.problem("bad-entry", 0, f"entry {number} is a {type(entry).__name__}, no object", "mend the entry")
         return
@@ -111,7 +113,7 @@ def _add(found: Pages, entry: Any, number: int, lines: _LineFinder) -> None:
     if not isinstance(name, str) or not name.strip() or len(name) > 200:
         found.problem("bad-entry", 0, f"entry {number} has no usable id", 'give it one, e.g. "cmd-users-list"')
         return
-    line = lines(name)
+    line = _line_of(text, name)
     fixed = {**entry, "id": name.strip(), "type": entry.get("type") or "guide"}
     if fixed["type"] not in ENTRY_KINDS:
         found.problem(
@@ -173,13 +175,8 @@ def _items(value: Any, depth: int) -> Iterator[str]:
             yield lead + " ".join(str(item).split())
 
 
-class _LineFinder:
-    """Line of the first place where an entry's id is written, searched forward."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __call__(self, name: str) -> int:
-        place = self._text.find(json.dumps(name, ensure_ascii=False))
-        place = self._text.find(name) if place < 0 else place
-        return self._text.count("\n", 0, place) + 1 if place >= 0 else 0
+def _line_of(text: str, name: str) -> int:
+    """Line of the first place where an entry's id is written; 0 where it is not."""
+    place = text.find(json.dumps(name, ensure_ascii=False))
+    place = text.find(name) if place < 0 else place
+    return text.count("\n", 0, place) + 1 if place >= 0 else 0

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import yaml
 
-from pipeline.formats.entries import MAX_DEPTH, page_of, parse
+from pipeline.formats.entries import GENERATED, MAX_DEPTH, page_of, parse
 from pipeline.formats.page import Pages, fence, one_line, table
 from pipeline.formats.typescript import line_of, text_of, walk
 from pipeline.formats.typescript import parse as parse_typescript
@@ -136,7 +136,7 @@ class _Description:
             "content": content,
             "keywords": list(dict.fromkeys([*tags, *re.findall(r"[a-zA-Z][\w-]*", route)])),
             "aliases": list(dict.fromkeys(filter(None, (name, summary)))),
-            "source": f"auto:{self._path}",
+            "source": f"{GENERATED}{self._path}",
         }
         self._found.add(page_of(entry))
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.formats.entries import page_of
+from pipeline.formats.entries import GENERATED, page_of
 from pipeline.formats.page import Page, Pages, fence, one_line, table
 from syntropy.ids import slugify
 
@@ -98,7 +98,7 @@ def _page(words: tuple[str, ...], command: Command, path: str) -> Page:
             "content": content,
             "keywords": list(dict.fromkeys(words)),
             "aliases": [spelled] if syntax != spelled else [],
-            "source": f"auto:{path}",
+            "source": f"{GENERATED}{path}",
         }
     )
 
@@ -145,7 +145,7 @@ class _Argparse:
     def __init__(self, tree: ast.Module) -> None:
         self.roots: list[Command] = []
         self._functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
-        self._read: set[tuple[str, int]] = set()
+        self._entered: set[str] = set()
 
     def read(
         self, body: Sequence[ast.stmt], parsers: dict[str, Command], groups: dict[str, Command], depth: int
@@ -153,10 +153,8 @@ class _Argparse:
         """Statements in order; function bodies that nobody gave a parser come with names of their own."""
         for statement in body:
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                own = "" if isinstance(statement, ast.ClassDef) else statement.name
-                if not own or (own, 0) not in self._read:
-                    shared = {k: v for k, v in parsers.items() if k.startswith("self.")}
-                    self.read(statement.body, {**parsers, **shared}, groups, depth + 1)
+                if isinstance(statement, ast.ClassDef) or statement.name not in self._entered:
+                    self.read(statement.body, dict(parsers), groups, depth + 1)
                 continue
             if isinstance(statement, ast.For) and self._loop(statement, parsers, groups, depth):
                 continue
@@ -229,7 +227,7 @@ class _Argparse:
         inner_parsers = {n: parsers[v] for n, a in pairs if (v := _called(a)) in parsers}
         inner_groups = {n: groups[v] for n, a in pairs if (v := _called(a)) in groups}
         if inner_parsers or inner_groups:
-            self._read.add((function.name, 0))
+            self._entered.add(function.name)
             self.read(function.body, inner_parsers, inner_groups, depth + 1)
 
 

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 import polars as pl
 
 from pipeline.frames import from_rows
+from syntropy.ids import PROJECT_PACKAGE
 from syntropy.schema import RELATIONS
 
 RUN = 5
@@ -79,7 +80,7 @@ def near_duplicate_relations(documents: pl.DataFrame, exact: pl.DataFrame) -> pl
 
 def _rank(about: tuple[str, str]) -> tuple[bool, str, str]:
     """The project's documents come first, then packages by name."""
-    return about[0] != "project", *about
+    return about[0] != PROJECT_PACKAGE, *about
 
 
 def _sketch(words: list[str]) -> frozenset[int]:

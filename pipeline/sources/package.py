@@ -6,7 +6,6 @@ So local edits, symbolic links, hooks and submodules play no part, and a citatio
 from __future__ import annotations
 
 import hashlib
-import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -165,8 +164,3 @@ class PackageConnector:
             allow_file=self._settings.allow_file,
             data=data,
         )
-
-
-def unreadable(package: str, why: str, hint: str) -> Diagnostic:
-    """A package that is listed and cannot be read."""
-    return Diagnostic("sources", "warning", "package", package, posixpath.curdir, 0, why, hint)

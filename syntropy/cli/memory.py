@@ -6,8 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
-import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from syntropy.memory import Memory, now_utc, open_memory
 from syntropy.notes import transfer
 from syntropy.notes.entries import Conflict
 from syntropy.notes.store import NotesError
+from syntropy.times import iso, now
 
 MAX_DAYS = 36_500
 
@@ -180,8 +180,7 @@ def notes_list(given: argparse.Namespace) -> int:
     if not 0 <= given.days <= MAX_DAYS:
         raise UsageError(f"{given.days} days are out of range", hint=f"give 1 to {MAX_DAYS}")
     if given.days:
-        now = datetime.fromtimestamp(time.time(), UTC)
-        since = (now - timedelta(days=given.days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        since = iso(now() - timedelta(days=given.days))
     with _memory(given) as memory:
         found = memory.notes().all(since=since, kind=given.type, project=given.for_project, archived=given.archived)
     return _show_notes([(note, None) for note in found], given)
@@ -294,7 +293,7 @@ def graph_related(given: argparse.Namespace) -> int:
 def session_start(given: argparse.Namespace) -> int:
     """What an agent is told at the start; silent where there is nothing to tell."""
     with _memory(given, alone=True) as memory:
-        told = memory.session(budget=given.budget, now=datetime.fromtimestamp(time.time(), UTC))
+        told = memory.session(budget=given.budget, now=now())
     if given.json:
         print_json(told.as_dict())
     elif text := told.text():

@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from syntropy import launcher
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.config import Config, load_config, require_project
 from syntropy.errors import UsageError
+from syntropy.times import iso, now
 
 
 def overview(given: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ def setup(given: argparse.Namespace) -> int:
     if not chosen:
         print("nothing was installed")
         return 1 if not readable else 0
-    _, outcomes = manage.setup(packages, config, chosen, registry=address, now=_now())
+    _, outcomes = manage.setup(packages, config, chosen, registry=address, now=iso(now()))
     return _report(outcomes)
 
 
@@ -54,7 +54,7 @@ def add(given: argparse.Namespace) -> int:
     """Install one package."""
     config, packages = _project(given)
     _, outcome = launcher.package_manager().add(
-        packages, config, given.url, path=given.path, alias=given.alias, version=given.version, now=_now()
+        packages, config, given.url, path=given.path, alias=given.alias, version=given.version, now=iso(now())
     )
     return _report([outcome])
 
@@ -72,7 +72,7 @@ def update(given: argparse.Namespace) -> int:
         print("no packages (`syntropy package add URL` installs one)")
         return 0
     manage = launcher.package_manager()
-    _, outcomes = manage.update(packages, config, given.alias, force=given.force, now=_now())
+    _, outcomes = manage.update(packages, config, given.alias, force=given.force, now=iso(now()))
     return _report(outcomes)
 
 
@@ -116,7 +116,7 @@ def remove(given: argparse.Namespace) -> int:
 def push(given: argparse.Namespace) -> int:
     """Push local changes of a package as a branch."""
     config, packages = _project(given)
-    today = datetime.fromtimestamp(time.time(), UTC).date()
+    today = now().date()
     branch, where = launcher.package_manager().push(packages, config, given.alias, given.message, today=today)
     print(f"pushed {branch}\n  {printable(where)}")
     return 0
@@ -127,10 +127,6 @@ def _project(given: argparse.Namespace) -> tuple[Config, Any]:
     config = load_config(root)
     launcher.package_manager()
     return config, importlib.import_module("pipeline.packages.manifest").load_packages(root, config)
-
-
-def _now() -> str:
-    return datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _report(outcomes: Any) -> int:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ..errors import UsageError
 from ..ids import slugify
+from ..times import iso
 from .store import NotesError, NotesStore
 from .terms import index_entry, lexical_shares
 
@@ -207,7 +208,7 @@ class Notes:
 
     def maintain(self, *, now: datetime, force: bool = False) -> Maintenance:
         """Once a day: archive old ephemeral notes, move unused ones down, used ones up."""
-        stamp, day = _iso(now), now.date().isoformat()
+        stamp, day = iso(now), now.date().isoformat()
         with self._store.writing() as connection:
             last = connection.execute("SELECT value FROM syntropy_state WHERE key = 'maintained'").fetchone()
             if last is not None and last[0] >= day and not force:
@@ -221,12 +222,12 @@ class Notes:
             ).rowcount
             decayed = connection.execute(
                 f"UPDATE entries SET archived = 1, updated_at = ? WHERE {free} AND tier = 'ephemeral' AND {seen} < ?",
-                (stamp, _iso(now - timedelta(days=EPHEMERAL_DAYS))),
+                (stamp, iso(now - timedelta(days=EPHEMERAL_DAYS))),
             ).rowcount
             demoted = connection.execute(
                 f"UPDATE entries SET tier = 'ephemeral', updated_at = ? "
                 f"WHERE {free} AND tier = 'working' AND {seen} < ?",
-                (stamp, _iso(now - timedelta(days=WORKING_DAYS))),
+                (stamp, iso(now - timedelta(days=WORKING_DAYS))),
             ).rowcount
             connection.execute("INSERT OR REPLACE INTO syntropy_state VALUES ('maintained', ?)", (day,))
         return Maintenance(decayed, demoted, promoted)
@@ -301,7 +302,3 @@ def checked(text: str, what: str) -> str:
 def _known(what: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
         raise UsageError(f"unknown {what} {name!r}", hint=f"choose from: {', '.join(names)}")
-
-
-def _iso(when: datetime) -> str:
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")

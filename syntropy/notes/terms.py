@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis import index_terms
+from ..terms import idf
 
 if TYPE_CHECKING:
     from .store import NotesStore
@@ -32,7 +32,7 @@ def lexical_shares(store: NotesStore, kind: str, query: str) -> dict[str, float]
     marks = ", ".join("?" * len(terms))
     counted = store.rows(f"SELECT term, doc FROM syntropy_vocabulary WHERE term IN ({marks})", terms)
     frequency = {row[0]: row[1] for row in counted}
-    weights = {term: _idf(total, frequency.get(term, 0)) for term in terms}
+    weights = {term: idf(max(total, frequency.get(term, 0)), frequency.get(term, 0)) for term in terms}
     rare = sorted((term for term in terms if term in frequency), key=lambda term: (frequency[term], term))
     asked = [term for term in rare if frequency[term] <= max(CANDIDATES, total * COMMON)] or rare[:1]
     if not asked:
@@ -47,11 +47,6 @@ def lexical_shares(store: NotesStore, kind: str, query: str) -> dict[str, float]
         own = set(row["terms"].split())
         shares[row["key"]] = min(1.0, sum(weight for term, weight in weights.items() if term in own) / best)
     return shares
-
-
-def _idf(total: int, frequency: int) -> float:
-    """Lucene's; `total` counts rows ever written, an upper bound that costs nothing."""
-    return math.log(1 + (max(total, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
 def index_entry(connection: Any, kind: str, key: str, text: str, tags: Sequence[str]) -> None:

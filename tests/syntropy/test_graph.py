@@ -65,14 +65,19 @@ def test_related(graph):
     assert all(0 < score <= 1 and why for _, score, why in found)
 
 
+def random_graph(chooser, *, nodes, edges):
+    graph = Graph(None)
+    for n in range(nodes):
+        graph._nodes[f"n{n}"] = Node(f"n{n}", "", "doc", "canonical", "")
+    for _ in range(edges):
+        a, b = chooser.sample(range(nodes), 2)
+        graph._add(Edge(f"n{a}", "references", f"n{b}", "id", 1.0, ""))
+    return graph
+
+
 def test_shortest_paths_equal_a_plain_search():
     chooser = random.Random(3)
-    graph = Graph(None)
-    for n in range(60):
-        graph._nodes[f"n{n}"] = Node(f"n{n}", "", "doc", "canonical", "")
-    for _ in range(90):
-        a, b = chooser.sample(range(60), 2)
-        graph._add(Edge(f"n{a}", "references", f"n{b}", "id", 1.0, ""))
+    graph = random_graph(chooser, nodes=60, edges=90)
     for _ in range(60):
         a, b = (f"n{x}" for x in chooser.sample(range(60), 2))
         hops = {n.name: h for h, _, n in graph.neighbors(a, depth=10)}
@@ -86,12 +91,7 @@ def test_shortest_paths_equal_a_plain_search():
 
 def test_large_graphs_are_quick_enough_to_answer():
     chooser = random.Random(1)
-    graph = Graph(None)
-    for n in range(20_000):
-        graph._nodes[f"n{n}"] = Node(f"n{n}", "", "doc", "canonical", "")
-    for _ in range(100_000):
-        a, b = chooser.sample(range(20_000), 2)
-        graph._add(Edge(f"n{a}", "references", f"n{b}", "id", 1.0, ""))
+    graph = random_graph(chooser, nodes=20_000, edges=100_000)
     times = []
     for _ in range(20):
         a, b = (f"n{x}" for x in chooser.sample(range(20_000), 2))

@@ -5,8 +5,15 @@ import json
 import pytest
 
 from pipeline.formats import console
-from pipeline.formats.console import command_words, read_commands
+from pipeline.formats.console import command_words
+from pipeline.formats.console import read_commands as read_parsed
+from pipeline.formats.typescript import parse
 from tests.conftest import DATA, ROOT
+
+
+def read_commands(text, path):
+    return read_parsed(parse(text, path))
+
 
 FIXTURES = ROOT / "tests" / "fixtures" / "formats"
 SOURCE = "helios/DeveloperConsole.tsx"
