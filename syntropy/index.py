@@ -17,6 +17,8 @@ from .extensions import extension_path, load_extension
 from .schema import SCHEMA_VERSION
 from .terms import synonym_groups
 
+_ATTACHED = "knowledge"
+
 
 class Database:
     """One read-only connection. `meta` holds the build's facts; `path` is the file it reads."""
@@ -35,9 +37,8 @@ class Database:
                 hint="copy it again, or run `syntropy build`",
             )
         try:
-            self._connection = duckdb.connect(
-                str(path),
-                read_only=True,
+            self._connection = duckdb.connect(  # in memory, with the file attached: connections of one process
+                # to the same path would share one view of it, and a new publication could not be opened beside it
                 config={
                     "threads": 1,
                     "memory_limit": "1GB",
@@ -49,7 +50,8 @@ class Database:
             if self.has_vss:
                 load_extension(self._connection, "vss")
                 self._connection.execute(f"SET GLOBAL hnsw_ef_search = {EF_SEARCH}")
-            self._lock_down()
+            self._connection.execute(f"ATTACH '{_quoted(path)}' AS {_ATTACHED} (READ_ONLY); USE {_ATTACHED}")
+            self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
             self._local = threading.local()
             self.meta: dict[str, str] = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
         except duckdb.Error as error:
@@ -67,16 +69,9 @@ class Database:
         if manifest and manifest.facts.get("build_id") != self.meta.get("build_id"):
             self.close()
             raise DatabaseError(
-                f"{path} was replaced while this process still has the former one open",
-                hint="close the former database before opening the new one",
+                f"{path} is not the one its manifest names: a publication was under way", hint="open it again"
             )
         self.chunk_count = int(self.meta["chunks"])
-
-    def _lock_down(self) -> None:
-        """Nothing but this file from here on. Connections of one process share the settings of the first."""
-        locked = self._connection.execute("SELECT current_setting('lock_configuration')").fetchone()
-        if locked != (True,):
-            self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
 
     @cached_property
     def synonym_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -107,6 +102,7 @@ class Database:
         cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
         if cursor is None:
             cursor = self._local.cursor = self._connection.cursor()
+            cursor.execute(f"USE {_ATTACHED}")
         return cursor
 
     def close(self) -> None:
@@ -117,14 +113,30 @@ class Database:
         self._connection.close()
 
 
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
 def open_database(*, out: Path | None = None, db: Path | None = None) -> Database:
-    """A database by its published folder (`out`) or file (`db`); `vss` is loaded where it pays off."""
-    if db is not None:
-        folder = db.parent if db.name == DATABASE else None
+    """A database by its published folder (`out`) or file (`db`); `vss` is loaded where it pays off.
+
+    Raises DatabaseError.
+    """
+    folder = out if db is None else db.parent if db.name == DATABASE else None
+    for _ in range(_ATTEMPTS - 1):
         manifest = read_manifest(folder) if folder else None
+        try:
+            return _opened(manifest, out, db)
+        except DatabaseError:
+            if folder is None or read_manifest(folder) == manifest:
+                raise
+    return _opened(read_manifest(folder) if folder else None, out, db)
+
+
+def _opened(manifest: Manifest | None, out: Path | None, db: Path | None) -> Database:
+    if db is not None:
         return Database(db, manifest=manifest)
     assert out is not None
-    manifest = read_manifest(out)
     if manifest is None:
         bare = out / DATABASE
         if bare.is_file():
@@ -134,12 +146,13 @@ def open_database(*, out: Path | None = None, db: Path | None = None) -> Databas
         raise DatabaseError(
             f"{out} holds no published knowledge", hint="run `syntropy build`, or name a folder with --out"
         )
-    hnsw = (
-        manifest.facts.get("hnsw") is True
-        and int(manifest.facts.get("tables", {}).get("windows", {}).get("rows", 0)) >= HNSW_PAYS
-    )
+    windows = int(manifest.facts.get("tables", {}).get("windows", {}).get("rows", 0))
+    hnsw = manifest.facts.get("hnsw") is True and windows >= HNSW_PAYS
     return Database(locate(out, DATABASE), manifest=manifest, vss=hnsw)
 
+
+_ATTEMPTS = 3
+"""A publication between reading the manifest and opening the database is no error: it is looked at again."""
 
 EF_SEARCH = 256
 """Candidates the index keeps while it searches: recall@10 is above .99, where the default of 64 gives .98."""
