@@ -129,7 +129,7 @@ def _look(workspace: Workspace) -> tuple[Scan, list[str], list[str]]:
     """The scan, source files that differ from the last build's, and the steps to run."""
     scan = scan_all(workspace)
     if workspace.up_to_date(SCAN, scan_digest(scan)):
-        return scan, [], pending(workspace, extra=extra_inputs(source_date()))
+        return scan, [], pending(workspace, extra=extra_inputs(workspace, source_date()))
     from pipeline.plan import ARTIFACTS, STAGES  # names only; polars is not loaded
 
     return scan, _changed_files(workspace, scan), [SCAN, *(s.name for s in (*STAGES, *ARTIFACTS)), "publication"]

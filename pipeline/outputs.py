@@ -17,7 +17,7 @@ from pipeline.embed.engines import Engine, EngineEncoder, make_engine
 from pipeline.embed.graph import build_graph
 from pipeline.embed.model import Model
 from pipeline.embed.weights import verified
-from pipeline.plan import ARTIFACTS, extra_inputs, published_inputs, stage_inputs
+from pipeline.plan import ARTIFACTS, extra_inputs, package_sources, published_inputs, stage_inputs
 from pipeline.render.index_json import index_document, render_json
 from pipeline.render.index_md import estimate_tokens, render_index_md
 from pipeline.render.manifest import render_manifest
@@ -41,7 +41,7 @@ class Outputs:
         self.steps = steps
         self.workspace: Workspace = steps.workspace
         self._synced_at = synced_at
-        self._extra = extra_inputs(source_date)
+        self._extra = extra_inputs(self.workspace, source_date)
 
     def database(self) -> StepResult:
         """The search database, complete and closed, in the staging folder."""
@@ -256,6 +256,7 @@ class Outputs:
             "generator": f"syntropy {__version__}",
             "build_id": inputs,
             "project": self._project_name(),
+            "packages": package_sources(self.workspace),
             "documents": str(self._rows("documents", "documents")),
             "chunks": str(self._rows("chunks", "chunks")),
             "windows": str(self._rows("chunks", "windows")),

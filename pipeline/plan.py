@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +77,8 @@ _EVERYTHING = (
     ("drift", "diagnostics"),
     ("drift", "violations"),
 )
+
+_USERINFO = re.compile(r"//[^/@]*@")
 
 ARTIFACTS = (
     Stage(DATABASE, _EVERYTHING, ("ranking", "store", "embed", "project", "synonyms")),
@@ -225,6 +229,25 @@ def scan_digest(scan: Scan) -> str:
     return digest(digest_rows(scan.files), digest_rows(scan.diagnostics))
 
 
-def extra_inputs(source_date: str) -> dict[str, tuple[str, ...]]:
-    """Inputs that are no tables: a SOURCE_DATE_EPOCH, where it is set, decides `synced_at`."""
-    return {INDEX_JSON: (f"source-date {source_date}",)} if source_date else {}
+def extra_inputs(workspace: Workspace, source_date: str) -> dict[str, tuple[str, ...]]:
+    """Inputs that are no tables: where packages come from; a SOURCE_DATE_EPOCH decides `synced_at`."""
+    packages = package_sources(workspace)
+    return {
+        **({INDEX_JSON: (f"source-date {source_date}",)} if source_date else {}),
+        **({DATABASE: (f"packages {packages}",)} if packages != "{}" else {}),
+    }
+
+
+def package_sources(workspace: Workspace) -> str:
+    """JSON of what is installed: {alias: {source, path, version}}, addresses without credentials."""
+    packages = load_packages(workspace.root, workspace.config)
+    installed = {
+        package.alias: {
+            "source": _USERINFO.sub("//", package.source),
+            "path": package.path,
+            "version": package.version,
+        }
+        for package in packages.wanted
+        if package.alias in packages.locked
+    }
+    return json.dumps(installed, sort_keys=True, ensure_ascii=False)

@@ -86,7 +86,7 @@ class _Row(NamedTuple):
 
 
 _COLUMNS = ", ".join(_Row._fields)
-_LINES = re.compile(r"#L\d+(?:-L?\d+)?$")
+_LINES = re.compile(r"#L\d+(?:-L?\d+)?(?:~[0-9a-f]{8})?$")
 
 
 def get_document(database: Database, path: str, *, scope: str = "", package: str = "") -> Document:

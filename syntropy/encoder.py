@@ -117,12 +117,9 @@ def load_encoder(database: Database, embed: EmbedConfig) -> Encoder:
             f"{database.path} was built without embeddings",
             hint="search with --mode fast, or build with embed.enabled = true",
         )
-    out = database.path.parent
-    if out.name == ".publish":
-        out = out.parent
 
     def find(name: str) -> Path:
-        return locate(out, f"{ENCODER}/{name}")
+        return locate(database.folder, f"{ENCODER}/{name}")
 
     try:
         facts = json.loads(find(FACTS).read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from .artifacts import DATABASE, Manifest, locate, read_manifest
+from .artifacts import DATABASE, PUBLISHING, Manifest, locate, read_manifest
 from .errors import DatabaseError
 from .extensions import extension_path, load_extension
 from .schema import SCHEMA_VERSION
@@ -72,6 +72,11 @@ class Database:
                 f"{path} is not the one its manifest names: a publication was under way", hint="open it again"
             )
         self.chunk_count = int(self.meta["chunks"])
+
+    @property
+    def folder(self) -> Path:
+        """The published folder around it."""
+        return self.path.parent.parent if self.path.parent.name == PUBLISHING else self.path.parent
 
     @cached_property
     def synonym_groups(self) -> tuple[tuple[str, ...], ...]:

@@ -312,6 +312,16 @@ class Knowledge:
         if warm is not None and warm.holds_vectors:
             warm.load_vectors()
 
+    @property
+    def has_encoder(self) -> bool:
+        """Is the query encoder loaded?"""
+        return self._encoder is not None
+
+    def inherit(self, former: Knowledge) -> None:
+        """Take the loaded encoder of a former publication, where it is the one for these vectors, too."""
+        if self.meta.get("model_fingerprint") == former.meta.get("model_fingerprint"):
+            self._encoder = former._encoder
+
     def _query_encoder(self) -> Encoder:
         with self._lock:
             if self._encoder is None:

@@ -23,6 +23,12 @@ def code_location() -> Path:
     return _WHEEL_LOCATION if _WHEEL_LOCATION.is_dir() else Path(__file__).parent.parent
 
 
+def program() -> list[str]:
+    """The command line that runs this installation from any folder."""
+    beside = Path(sys.executable).with_name("syntropy.exe" if sys.platform == "win32" else "syntropy")
+    return [str(beside)] if beside.is_file() else [sys.executable, "-m", "syntropy"]
+
+
 def package_manager() -> ModuleType:
     """`pipeline.packages.manage`. Raises MissingDependencyError where only the readers are installed."""
     _put_on_path()

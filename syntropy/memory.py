@@ -26,6 +26,9 @@ from .passages import Hit
 from .schema import ENTITY_KINDS, ENTRY_KINDS
 from .times import iso, now
 
+SAVED = "saved"
+"""Origin of a rule that was saved; others stand in files."""
+
 
 class AnyRule(NamedTuple):
     """A rule of the project's files or a saved one; `origin` is `path:line` or `saved`."""
@@ -101,8 +104,11 @@ def notes_path(config: Config, project: Path | None, *, user: bool = False) -> P
 class Memory:
     """The notes at a path beside the canonical knowledge, which may be missing. A context manager."""
 
-    def __init__(self, path: Path, knowledge: Knowledge | None, *, clock: Callable[[], str] = now_utc) -> None:
-        self.path, self._knowledge, self._clock = path, knowledge, clock
+    def __init__(
+        self, path: Path, knowledge: Knowledge | None, *, clock: Callable[[], str] = now_utc, borrowed: bool = False
+    ) -> None:
+        """`borrowed`: the knowledge stays open when this is closed."""
+        self.path, self._knowledge, self._clock, self._borrowed = path, knowledge, clock, borrowed
 
     def __enter__(self) -> Memory:
         return self
@@ -113,11 +119,11 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Close the file and the knowledge."""
+        """Close the file, and the knowledge unless it is borrowed."""
         for name in ("writer", "reader"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
-        if self._knowledge is not None:
+        if self._knowledge is not None and not self._borrowed:
             self._knowledge.close()
 
     @cached_property
@@ -233,10 +239,16 @@ class Memory:
         """Saved rules and those of the project's files, each with its origin; and what contradicts what."""
         found: list[AnyRule] = []
         with contextlib.suppress(NotesError):
-            found += [AnyRule(rule.label, rule.content, "saved") for rule in self.rules().all()]
+            found += [AnyRule(rule.label, rule.content, SAVED) for rule in self.rules().all()]
         if self._knowledge is not None:
             found += [AnyRule(rule.label, rule.text, f"{rule.path}:{rule.line}") for rule in self._knowledge.rules()]
         return found, contradictions([(rule.label, rule.text) for rule in found])
+
+    def saved_rules(self) -> list[str]:
+        """The texts of the saved rules; none where there is no file."""
+        if not self.path.is_file() and "writer" not in self.__dict__:
+            return []
+        return [rule.content for rule in self.rules().all()]
 
     def recall(self, query: str, *, limit: int = 10) -> Recall:
         """Insights and notes for a query; a missing file is no hit, a damaged one a warning."""

@@ -217,6 +217,28 @@ class NotesConfig:
 
 
 @dataclass(frozen=True)
+class ServeConfig:
+    """What agents are offered (`syntropy serve`, `syntropy tools`)."""
+
+    tools: tuple[str, ...] = _doc(
+        "groups: knowledge, commands, graph, memory (which writes); empty: those there is something for", ()
+    )
+
+
+@dataclass(frozen=True)
+class ChatConfig:
+    """The model behind `syntropy chat`."""
+
+    base_url: str = _doc("an OpenAI-compatible endpoint, e.g. a server on this machine", "http://127.0.0.1:11434/v1")
+    model: str = _doc("the model's name there", "")
+    api_key_env: str = _doc("environment variable that holds the endpoint's key", "OPENAI_API_KEY")
+    tools: tuple[str, ...] = _doc("groups of tools the model may call; empty: those there is something for", ())
+    max_iterations: int = _doc("rounds of tool calls for one question", 3)
+    timeout_seconds: float = _doc("how long the endpoint may be silent", 60.0)
+    retries: int = _doc("attempts after a failed request", 2)
+
+
+@dataclass(frozen=True)
 class GitConfig:
     """How context packages are fetched (`syntropy package`)."""
 
@@ -245,6 +267,8 @@ class Config:
     secrets: SecretsConfig = SecretsConfig()
     git: GitConfig = GitConfig()
     notes: NotesConfig = NotesConfig()
+    serve: ServeConfig = ServeConfig()
+    chat: ChatConfig = ChatConfig()
     packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """`[packages]`: alias = { source = "…", path = "…", version = "…" }, instead of .context/context.config.json."""
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from syntropy.artifacts import read_manifest
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.config import CONFIG_NAME, load_config, require_project
 from syntropy.errors import UsageError
+from syntropy.hooks import install_git_hooks, session_hook
 from syntropy.scaffold import detect_layout, write_config
 from syntropy.staleness import check_staleness
 from syntropy.state import last_build
@@ -29,6 +30,8 @@ def init(given: argparse.Namespace) -> int:
     root = Path(given.path)
     if not root.is_dir():
         raise UsageError(f"{root} is no folder", hint="name the project's folder")
+    if given.hooks:
+        _hooks(root.resolve())
     if (root / CONFIG_NAME).exists():
         print(f"{root / CONFIG_NAME} exists: nothing to do (`syntropy build` builds)")
         return 0
@@ -41,6 +44,18 @@ def init(given: argparse.Namespace) -> int:
     if given.no_build:
         return 0
     return _build(root, given, out="")
+
+
+def _hooks(root: Path) -> None:
+    """Install git's hooks, and say what an agent needs."""
+    program = launcher.program()
+    written = install_git_hooks(root, program)
+    for target in written:
+        print(f"wrote {target} (rebuilds after commits; .syntropy/hook.log says how it went)")
+    if not written:
+        print("git hooks: already there")
+    print("for an agent's session start, in .claude/settings.json:")
+    print_json(session_hook(root, program))
 
 
 def build(given: argparse.Namespace) -> int:

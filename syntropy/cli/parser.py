@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from syntropy.cli.agent_parser import add_agent_commands
 from syntropy.cli.memory_parser import add_memory_commands
 
 _MODES = ("auto", "fast", "semantic", "hybrid")
@@ -16,7 +17,7 @@ _READING = frozenset({"search", "doc", "section", "drift", "verify", "eval", "bu
 def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     """The whole parser. `run` names module.function of `syntropy.cli` that does the work.
 
-    For a `command` that needs none of them the 30 verbs of packages and notes are left out (10 ms).
+    For a `command` that needs none of them the 35 verbs of packages, notes and agents are left out (10 ms).
     """
     parser = argparse.ArgumentParser(
         prog="syntropy",
@@ -32,6 +33,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     )
     init.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project's folder (default: here)")
     init.add_argument("--no-build", action="store_true", help="only write the configuration")
+    init.add_argument("--hooks", action="store_true", help="also rebuild after each commit (git hooks)")
 
     build = _command(commands, "build", "build.build", "Build and publish what changed.", "syntropy build --dry-run")
     build.add_argument("--project", metavar="PATH", help="project to build (default: the one around this folder)")
@@ -148,6 +150,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     if command not in _READING:
         _package_commands(commands)
         add_memory_commands(commands, rules)
+        add_agent_commands(commands, _reader)
     _reader(commands, "drift", "read.drift", "Show drift: claims that do not hold.", "syntropy drift")
     _reader(
         commands, "verify", "read.verify", "Check every artifact against the manifest.", "syntropy verify --out build"

@@ -1,0 +1,1 @@
+"""A chat over the knowledge, against any OpenAI-compatible endpoint."""

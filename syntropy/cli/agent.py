@@ -1,0 +1,205 @@
+"""Commands for agents: the MCP server, function definitions, the chat, context packs, citations."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syntropy.cli.output import print_json, printable, warn
+from syntropy.cli.read import opened
+from syntropy.errors import MissingDependencyError, UsageError
+
+if TYPE_CHECKING:
+    from syntropy.chat.loop import Text, Turn, Used
+    from syntropy.tools.toolbox import Toolbox
+
+
+def serve(given: argparse.Namespace) -> int:
+    """Serve until the client leaves or a signal comes."""
+    groups = _groups(given.tools)
+    if given.print_config:
+        from syntropy.serve.clients import CLIENTS, client_config
+
+        warn(f"for {CLIENTS[given.print_config]}")
+        print_json(client_config(given.print_config, _arguments(given, groups)))
+        return 0
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingDependencyError("serving needs mcp, which is not installed", hint="pip install 'syntropy[serve]'")
+    import anyio
+
+    from syntropy.serve.server import Adapter
+
+    with _toolbox(given, groups, section="serve") as toolbox:
+        adapter = functools.partial(Adapter, toolbox)
+        if given.http:
+            from syntropy.serve.http import PATH, serve_http
+
+            warn(f"serving http://{given.host}:{given.port}{PATH} ({', '.join(toolbox.groups)})")
+            anyio.run(lambda: serve_http(adapter(), host=given.host, port=given.port))
+        else:
+            from syntropy.serve.stdio import serve_stdio
+
+            anyio.run(lambda: serve_stdio(adapter()))
+    return 0
+
+
+def tools(given: argparse.Namespace) -> int:
+    """Print function definitions; without a published knowledge those of all groups but `memory`."""
+    from syntropy.errors import SyntropyError
+    from syntropy.tools.formats import definitions
+    from syntropy.tools.table import GROUPS, of_groups
+    from syntropy.tools.toolbox import checked_groups, default_groups
+
+    groups = checked_groups(_groups(given.tools))
+    if not groups:
+        try:
+            with opened(given) as knowledge:
+                groups = checked_groups(knowledge.config.serve.tools) or default_groups(knowledge)
+        except SyntropyError:
+            if given.project or given.out or given.db:
+                raise
+            groups = tuple(group for group in GROUPS if group != "memory")
+    print_json(definitions(of_groups(groups), given.format))
+    return 0
+
+
+def chat(given: argparse.Namespace) -> int:
+    """One question, or a conversation until the input ends."""
+    from syntropy.chat.loop import Chat
+    from syntropy.chat.model import EndpointModel
+
+    without = given.tools.strip() == "none"
+    with _toolbox(given, () if without else _groups(given.tools), section="chat") as toolbox:
+        with toolbox.publication.current() as edition:
+            settings = edition.knowledge.config.chat
+        base_url, name = given.base_url or settings.base_url, given.model or settings.model
+        if not name:
+            raise UsageError("no model is named", hint="give --model, or set chat.model in syntropy.toml")
+        rounds = given.max_iterations if given.max_iterations is not None else settings.max_iterations
+        if not 1 <= rounds <= 20:
+            raise UsageError(f"{rounds} rounds are out of range", hint="give 1 to 20")
+        model = EndpointModel(
+            base_url,
+            name,
+            api_key=os.environ.get(settings.api_key_env, ""),
+            timeout=settings.timeout_seconds,
+            retries=settings.retries,
+        )
+        talk = Chat(model, toolbox, tools=not without, page=given.page, max_iterations=rounds)
+        asked = [" ".join(given.question)] if given.question else _typed()
+        for question in asked:
+            _show(talk.ask(question), as_json=given.json)
+    return 0
+
+
+def context(given: argparse.Namespace) -> int:
+    """Print a context pack."""
+    from syntropy.cli.memory import memory_beside
+    from syntropy.context import context_pack
+
+    with opened(given) as knowledge, memory_beside(knowledge) as memory:
+        pack = context_pack(
+            knowledge, memory.graph(), " ".join(given.task), budget=given.tokens, saved_rules=memory.saved_rules()
+        )
+    warn(pack.warning)
+    if given.json:
+        print_json(pack.as_dict())
+    else:
+        sys.stdout.write(printable(pack.text()))
+    return 0
+
+
+def cite(given: argparse.Namespace) -> int:
+    """0 if the citation holds in the build and in the working tree, 1 if not."""
+    from syntropy.citing import standing
+
+    with opened(given) as knowledge:
+        found = standing(knowledge, given.citation)
+    if given.json:
+        print_json(found.as_dict())
+    else:
+        print(printable(found.citation))
+        for name, place in (("build", found.build), ("working tree", found.tree)):
+            if place is not None:
+                print(printable(f"  {name}: {place.verdict}{f' ({place.now})' if place.now else ''}"))
+                for line in place.text.splitlines():
+                    print(printable(f"    {line}"))
+    return 0 if found.current else 1
+
+
+def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str) -> Toolbox:
+    """Tools over what the command line names; groups from the configuration where none are given."""
+    from syntropy.publication import Publication
+    from syntropy.tools.toolbox import Toolbox
+
+    publication = Publication(lambda: opened(given))
+    try:
+        with publication.current() as edition:
+            configured = getattr(edition.knowledge.config, section).tools
+        return Toolbox(publication, groups or configured)
+    except BaseException:
+        publication.close()
+        raise
+
+
+def _groups(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _arguments(given: argparse.Namespace, groups: tuple[str, ...]) -> list[str]:
+    """The arguments of `serve` again, with absolute paths: a client starts it from another folder."""
+    found: list[str] = []
+    for name in ("project", "out", "db"):
+        if value := getattr(given, name):
+            found += [f"--{name}", str(Path(value).resolve())]
+    if not found:
+        with opened(given) as knowledge:
+            place = ("--project", knowledge.project) if knowledge.project else ("--db", knowledge.database.path)
+        found = [place[0], str(Path(str(place[1])).resolve())]
+    return found + (["--tools", ",".join(groups)] if groups else [])
+
+
+def _typed() -> Iterable[str]:
+    """Questions from the terminal, or a line each from a pipe."""
+    while True:
+        if sys.stdin.isatty():
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()
+
+
+def _show(pieces: Iterable[Text | Used | Turn], *, as_json: bool) -> None:
+    from syntropy.chat.loop import Text, Turn, Used
+
+    for piece in pieces:
+        if isinstance(piece, Turn) and as_json:
+            print_json(piece.as_dict())
+        elif isinstance(piece, Turn):
+            warn(piece.warning)
+            print()
+            for number, source in enumerate(piece.sources, 1):
+                print(printable(f"{'Sources:' if number == 1 else '        '} {source}"))
+        elif isinstance(piece, Used):
+            warn(printable(f"{piece.name} {_short(piece.arguments)}{' (failed)' if piece.error else ''}"))
+        elif isinstance(piece, Text) and not as_json:
+            sys.stdout.write(printable(piece.text))
+            sys.stdout.flush()
+
+
+def _short(arguments: str) -> str:
+    try:
+        arguments = json.dumps(json.loads(arguments or "{}"), ensure_ascii=False)
+    except ValueError:
+        arguments = repr(arguments)
+    return arguments if len(arguments) <= 100 else arguments[:99] + "…"

@@ -1,0 +1,27 @@
+"""Configuration for the clients of agents, ready to be pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..launcher import program
+
+CLIENTS = {
+    "claude": ".mcp.json in the project, or claude_desktop_config.json",
+    "cursor": ".cursor/mcp.json in the project, or ~/.cursor/mcp.json",
+    "vscode": ".vscode/mcp.json in the project",
+    "zed": "settings.json of Zed",
+}
+"""Client: the file its configuration belongs in."""
+
+
+def client_config(client: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """JSON for a client; `arguments` are those of `syntropy serve`, with absolute paths."""
+    command = [*program(), "serve", *arguments]
+    launch = {"command": command[0], "args": command[1:]}
+    if client == "vscode":
+        return {"servers": {"syntropy": {"type": "stdio", **launch}}}
+    if client == "zed":
+        return {"context_servers": {"syntropy": {"source": "custom", **launch, "env": {}}}}
+    return {"mcpServers": {"syntropy": launch}}

@@ -1,0 +1,129 @@
+"""Standard input, line by line and bounded, and an end when a signal says so.
+
+The SDK reads a line whole before it looks at it, in a thread that nothing can interrupt. Here a daemon
+thread reads blocks from the file descriptor: a line beyond the limit is refused and never held, and the
+process ends without waiting for input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+from mcp.server.stdio import stdio_server
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from .server import Adapter
+
+MAX_LINE = 4 * 1024 * 1024
+"""Bytes of one message; the SDK has the same limit for HTTP bodies."""
+
+GRACE_SECONDS = 1.0
+"""After a signal: what still runs then is left behind. Nothing here is half written: notes are transactions."""
+
+_BLOCK = 64 * 1024
+_KEPT = 512
+_ID_FIRST = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
+_ID_LAST = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")\s*\}\s*$')
+
+
+class BoundedLines:
+    """Lines of a file descriptor as text; iterated asynchronously, once."""
+
+    def __init__(self, descriptor: int, *, limit: int = MAX_LINE) -> None:
+        self._descriptor, self._limit = descriptor, limit
+        self._send, self._receive = anyio.create_memory_object_stream[str](16)
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        token = anyio.lowlevel.current_token()
+        threading.Thread(target=self._read, args=(token,), name="stdin", daemon=True).start()
+        async for line in self._receive:
+            yield line
+
+    def _read(self, token: Any) -> None:
+        splitter = LineSplitter(self._limit)
+        try:
+            while block := os.read(self._descriptor, _BLOCK):
+                for line in splitter.feed(block):
+                    anyio.from_thread.run(self._send.send, line, token=token)
+            anyio.from_thread.run(self._send.aclose, token=token)
+        except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # the server has ended
+
+
+class LineSplitter:
+    """Blocks of bytes to lines. One that is too long becomes a request for a method nobody has, with its id."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._refused = b""
+
+    def feed(self, block: bytes) -> list[str]:
+        """The lines that end in this block."""
+        *ended, rest = block.split(b"\n")
+        lines = []
+        for piece in ended:
+            self._add(piece)
+            if line := self._line():
+                lines.append(line)
+        self._add(rest)
+        return lines
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self._limit:
+            self._parts.append(piece)
+            return
+        if not self._refused:
+            self._refused = b"".join(self._parts)[:_KEPT]
+        self._parts = [(b"".join(self._parts) + piece)[-_KEPT:]]
+
+    def _line(self) -> str:
+        raw, refused = b"".join(self._parts), self._refused
+        size, self._parts, self._size, self._refused = self._size, [], 0, b""
+        if not refused:
+            return raw.decode("utf-8", "replace") if raw.strip() else ""
+        print(f"syntropy: a message of {size} bytes was refused (at most {self._limit})", file=sys.stderr)
+        found = _ID_FIRST.search(refused) or _ID_LAST.search(raw)
+        if not found:
+            return ""
+        number = json.loads(found.group(1))
+        return json.dumps({"jsonrpc": "2.0", "id": number, "method": "refused/message-too-long"})
+
+
+async def serve_stdio(adapter: Adapter) -> None:
+    """Serve until the input ends, the client is gone, or SIGINT or SIGTERM."""
+    server: Server[Any] = adapter.server()
+    lines = cast("anyio.AsyncFile[str]", BoundedLines(os.dup(sys.stdin.fileno())))
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_end_on_signal, tasks.cancel_scope)
+            tasks.start_soon(adapter.warm)
+            async with stdio_server(stdin=lines) as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+    except* (BrokenPipeError, anyio.BrokenResourceError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still buffered
+
+
+async def _end_on_signal(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            timer = threading.Timer(GRACE_SECONDS, os._exit, args=(0,))
+            timer.daemon = True
+            timer.start()
+            scope.cancel()
+            return

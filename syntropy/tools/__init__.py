@@ -1,0 +1,1 @@
+"""The tools of agents: one table, from which MCP, function definitions and the chat derive."""
