@@ -58,7 +58,8 @@ class Publication:
         self._edition = self._opened()
         self._following: threading.Thread | None = None
         self._retry_at = 0.0
-        self._warming: threading.Thread | None = None
+        self.warming = False
+        """Is the encoder about to be loaded in the background? No answer waits for it."""
         self.problem = ""
         """Why a newer publication is not in use; empty where there is none."""
 
@@ -80,15 +81,17 @@ class Publication:
         finally:
             self._release(edition)
 
-    @property
-    def warming(self) -> bool:
-        """Is the encoder still being loaded in the background?"""
-        return self._warming is not None and self._warming.is_alive()
-
     def warm(self) -> None:
         """Load encoder, postings and vectors in the background."""
-        self._warming = threading.Thread(target=self._edition.knowledge.prewarm, name="warm", daemon=True)
-        self._warming.start()
+
+        def load() -> None:
+            try:
+                self._edition.knowledge.prewarm()
+            finally:
+                self.warming = False
+
+        self.warming = True
+        threading.Thread(target=load, name="warm", daemon=True).start()
 
     def close(self) -> None:
         """Close the knowledge; questions under way fail."""

@@ -20,7 +20,8 @@ def cli_markdown() -> str:
     parts = ["# Command line", "", "Generated from the parser; a test keeps it true. Exit codes: 0 all is well, 1 nothing found or a",
              "check failed, 2 bad configuration or arguments, 3 no usable database, 4 no usable encoder, 5 no such document,",
              "6 something is not installed, 7 the build failed, 8 another build is running,",
-             "9 git or a registry failed, 10 local changes of a package would be lost.", ""]  # fmt: skip
+             "9 git or a registry failed, 10 local changes of a package would be lost,",
+             "11 the chat's endpoint failed.", ""]  # fmt: skip
     with _width(100):
         for name, command in commands.items():
             for spelled, one in [(name, command), *((f"{name} {verb}", v) for verb, v in _verbs(command))]:

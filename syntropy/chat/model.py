@@ -12,7 +12,7 @@ from ..errors import MissingDependencyError, SyntropyError
 class ChatError(SyntropyError):
     """The endpoint did not answer, or its answer broke off."""
 
-    exit_code = 9
+    exit_code = 11
 
 
 class ToolsRefusedError(ChatError):

@@ -57,6 +57,7 @@ class Adapter:
 
     def __init__(self, toolbox: Toolbox, *, clock: Callable[[], str] = now_utc) -> None:
         self._box, self._publication, self._clock = toolbox, toolbox.publication, clock
+        self._publication.warming = True  # see `warm`
         self._limiter = anyio.CapacityLimiter(WORKERS)
         self._answered = anyio.Event()
         self._tools = types.ListToolsResult(tools=[_definition(tool) for tool in toolbox.tools.values()])

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from ..graph import Graph
 from ..memory import Memory, notes_path, now_utc
+from ..notes.store import NotesError
 from ..publication import Edition
 from ..tokens import cut, tokens
 
@@ -24,6 +25,8 @@ class Desk:
     def __init__(self, edition: Edition, *, warming: bool = False, clock: Callable[[], str] = now_utc) -> None:
         self.edition, self.warming, self.clock = edition, warming, clock
         self.knowledge = edition.knowledge
+        self.warnings: list[str] = []
+        """What the caller should know beside the answer."""
 
     @property
     def build(self) -> str:
@@ -61,7 +64,22 @@ class Desk:
             with self.memory() as memory:
                 return memory.graph()
 
-        return self.edition.graph(stamp, both)
+        try:
+            return self.edition.graph(stamp, both)
+        except NotesError as error:
+            self.warnings.append(f"insights were left out: {error.message}")
+            return self.edition.graph(("without notes", stamp), lambda: Graph(self.knowledge.database))
+
+    def saved_rules(self) -> list[str]:
+        """Texts of the project's saved rules; none where there are no notes that can be read."""
+        if self.notes_file is None:
+            return []
+        try:
+            with self.memory() as memory:
+                return memory.saved_rules()
+        except NotesError as error:
+            self.warnings.append(f"saved rules were left out: {error.message}")
+            return []
 
 
 class Page(NamedTuple):

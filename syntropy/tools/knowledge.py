@@ -90,11 +90,11 @@ def search_knowledge(
     if not found.hits:
         near = f"; titles that come near: {'; '.join(found.suggestions)}" if found.suggestions else ""
         answer["next"] = f"nothing found: say so, or try other words or fewer filters{near}"
-    notes = [found.warning, "the encoder is being loaded: answered by words only" if waiting else ""]
-    if found.corrections:
-        notes.append("; ".join(f"{word} is found nowhere, searched {near}" for word, near in found.corrections.items()))
-    if any(notes):
-        answer["warning"] = "; ".join(filter(None, notes))
+    if found.warning:
+        desk.warnings.append(found.warning)
+    if waiting:
+        desk.warnings.append("the encoder is being loaded: answered by words only")
+    desk.warnings += [f"{word} is found nowhere, searched {near}" for word, near in found.corrections.items()]
     return answer
 
 
@@ -172,23 +172,20 @@ def list_contexts(desk: Desk, *, detailed: bool = False) -> dict[str, Any]:
 
 def get_context(desk: Desk, *, task: str, budget: int = 2_000) -> dict[str, Any]:
     """What to know for a task, packed into a budget."""
-    saved: list[str] = []
-    if desk.notes_file is not None:
-        with desk.memory() as memory:
-            saved = memory.saved_rules()
     pack = context_pack(
         desk.knowledge,
         desk.graph(),
         task,
         budget=int(budget * PACK_SHARE),
-        saved_rules=saved,
+        saved_rules=desk.saved_rules(),
         mode="fast" if desk.warming else "",
     )
-    answer: dict[str, Any] = {
+    if pack.warning:
+        desk.warnings.append(pack.warning)
+    return {
         "context": Data(pack.text()),
         "citations": [part.citation.partition("~")[0] for part in pack.parts if part.role == "passage"],
     }
-    return {**answer, "warning": pack.warning} if pack.warning else answer
 
 
 def _hit(hit: Hit, *, detailed: bool) -> dict[str, Any]:

@@ -60,10 +60,8 @@ def save_rule(desk: Desk, *, label: str, content: str) -> dict[str, Any]:
     with desk.memory() as memory:
         rule = memory.rules(write=True).save(label, content, now=desk.clock())
         conflicts = [c for c in memory.all_rules()[1] if rule.label in (c.label, c.other)]
-    answer: dict[str, Any] = {"label": rule.label, "content": Data(rule.content)}
-    if conflicts:
-        answer["warning"] = "; ".join(f"{c.label} and {c.other}: {c.why}" for c in conflicts)
-    return answer
+    desk.warnings += [f"{c.label} and {c.other}: {c.why}" for c in conflicts]
+    return {"label": rule.label, "content": Data(rule.content)}
 
 
 def delete_rule(desk: Desk, *, label: str) -> dict[str, Any]:

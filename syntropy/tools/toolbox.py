@@ -63,7 +63,9 @@ class Toolbox:
             self._check(tool, arguments)
             with self.publication.current() as edition:
                 desk = Desk(edition, warming=self.publication.warming, clock=self._clock)
-                return Answer(sealed(tool.run(desk, **arguments)))
+                answer = tool.run(desk, **arguments)
+                warnings = [*desk.warnings, *filter(None, [self.publication.problem])]
+                return Answer(sealed({**answer, **({"warning": "; ".join(warnings)} if warnings else {})}))
         except SyntropyError as error:
             return Answer({"error": visible(error.message), "next": visible(error.hint) or _NEXT}, error=True)
 

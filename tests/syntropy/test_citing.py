@@ -1,0 +1,114 @@
+"""Citations against the build and the working tree."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import syntropy
+from assets.run import build
+from syntropy.citing import proof_of, standing
+from syntropy.cli import main
+from syntropy.errors import UsageError
+
+TEXT = "# Lamps\n\nThe lamp turns once a minute.\nIt is lit at dusk.\n\n## Oil\n\nOne barrel a week.\n"
+
+
+@pytest.fixture
+def root(project):
+    root = project({"docs/lamp.md": TEXT, "docs/other.md": "# Other\n\nNothing here.\n"})
+    build(root)
+    return root
+
+
+def verdicts(root, citation):
+    with syntropy.open(project=root) as knowledge:
+        found = standing(knowledge, citation)
+    return (found.build.verdict, found.tree.verdict if found.tree else None), found
+
+
+def proven_by_search(root):
+    with syntropy.open(project=root) as knowledge:
+        return standing(knowledge, "docs/lamp.md#L3-L4").citation
+
+
+def test_a_citation_is_current_and_gets_its_proof(root):
+    kinds, found = verdicts(root, "docs/lamp.md#L3-L4")
+    assert kinds == ("current", "current")
+    assert found.citation == f"docs/lamp.md#L3-L4~{proof_of('The lamp turns once a minute. It is lit at dusk.')}"
+    assert found.current
+
+
+def test_the_tree_has_moved_on_and_then_the_build_has(root):
+    citation = proven_by_search(root)
+    (root / "docs/lamp.md").write_text("# Lamps\n\nNew first words.\n\n" + TEXT.partition("\n\n")[2])
+    kinds, found = verdicts(root, citation)
+    assert kinds == ("current", "moved")
+    assert found.tree.now == "docs/lamp.md#L5-L6"
+    build(root)
+    kinds, found = verdicts(root, citation)
+    assert kinds == ("moved", "moved")
+    assert found.build.now == "docs/lamp.md#L5-L6"
+
+
+def test_moved_to_another_file(root):
+    citation = proven_by_search(root)
+    (root / "docs/lamp.md").rename(root / "docs/renamed.md")
+    build(root)
+    kinds, found = verdicts(root, citation)
+    assert kinds == ("moved", "moved")
+    assert found.build.now == "docs/renamed.md#L3-L4"
+
+
+def test_changed_and_gone(root):
+    citation = proven_by_search(root)
+    (root / "docs/lamp.md").write_text(TEXT.replace("once a minute", "twice a minute"))
+    kinds, found = verdicts(root, citation)
+    assert kinds == ("current", "changed")
+    assert "twice a minute" in found.tree.text
+    (root / "docs/lamp.md").unlink()
+    build(root)
+    assert verdicts(root, citation)[0] == ("gone", "gone")
+
+
+def test_without_a_proof_and_without_the_document_it_is_gone(root):
+    kinds, found = verdicts(root, "docs/never.md#L1-L2")
+    assert kinds == ("gone", None)
+    assert not found.current
+
+
+def test_other_white_space_is_no_change(root):
+    citation = proven_by_search(root)
+    (root / "docs/lamp.md").write_text(TEXT.replace("minute.\n", "minute. \r\n"))
+    assert verdicts(root, citation)[0] == ("current", "current")
+
+
+@pytest.mark.parametrize("wrong", ["docs/lamp.md", "docs/lamp.md#L0-L2", "docs/lamp.md#L5-L2", "", "#L1-L2", "x#L1~zz"])
+def test_what_is_no_citation(root, wrong):
+    with syntropy.open(project=root) as knowledge, pytest.raises(UsageError):
+        standing(knowledge, wrong)
+
+
+def test_a_path_out_of_the_project_is_not_read(root):
+    (root.parent / "secret.md").write_text(TEXT)
+    assert verdicts(root, f"../secret.md#L3-L4~{proof_of('x')}")[0] == ("gone", "gone")
+
+
+def test_the_command_says_it_with_its_exit_code(root, capsys):
+    assert main(["cite", "docs/lamp.md#L3-L4", "--project", str(root)]) == 0
+    assert "working tree: current" in capsys.readouterr().out
+    assert main(["cite", "docs/lamp.md#L3-L4~00000000", "--project", str(root), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["build"]["verdict"] == "changed"
+
+
+def test_documents_are_found_by_proven_citations(root):
+    with syntropy.open(project=root) as knowledge:
+        assert knowledge.document("docs/lamp.md#L3-L4~12345678").path == "docs/lamp.md"
+
+
+@given(st.text())
+def test_proofs_do_not_depend_on_white_space(text):
+    assert proof_of(text) == proof_of("  " + "\n".join(text.split(" ")) + "\n")
