@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 build: .venv/.ready ## build the demo project into build/
 	$(BIN)/syntropy build --project examples/acme --out build
 
-test: .venv/.ready ## the whole test suite
+test: .venv/.ready tests/clients/node_modules/.ready ## the whole test suite
 	$(BIN)/python -m pytest
 
 lint: .venv/.ready ## style, types, import contracts, workflows
@@ -40,3 +40,7 @@ clean:
 	$(PIP) install -c constraints.txt torch==2.13.0
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	touch $@
+
+# Clients of other makers, for the server's tests; where there is no npm, those tests are skipped and say so.
+tests/clients/node_modules/.ready: tests/clients/package.json tests/clients/package-lock.json
+	if command -v npm >/dev/null; then cd tests/clients && npm ci --silent && touch node_modules/.ready; fi

@@ -36,18 +36,19 @@ def serve(given: argparse.Namespace) -> int:
 
     from syntropy.serve.server import Adapter
 
-    with _toolbox(given, groups, section="serve") as toolbox:
-        adapter = functools.partial(Adapter, toolbox)
-        if given.http:
-            from syntropy.serve.http import PATH, serve_http
+    toolbox = _toolbox(given, groups, section="serve")
+    adapter = functools.partial(Adapter, toolbox)
+    if given.http:
+        from syntropy.serve.http import PATH, serve_http
 
-            warn(f"serving http://{given.host}:{given.port}{PATH} ({', '.join(toolbox.groups)})")
-            anyio.run(lambda: serve_http(adapter(), host=given.host, port=given.port))
-        else:
-            from syntropy.serve.stdio import serve_stdio
+        warn(f"serving http://{given.host}:{given.port}{PATH} ({', '.join(toolbox.groups)})")
+        anyio.run(lambda: serve_http(adapter(), host=given.host, port=given.port))
+    else:
+        from syntropy.serve.stdio import serve_stdio
 
-            anyio.run(lambda: serve_stdio(adapter()))
-    return 0
+        anyio.run(lambda: serve_stdio(adapter()))
+    sys.stderr.flush()
+    os._exit(0)  # calls nobody waits for any more are in native code: they must not meet an interpreter taken down
 
 
 def tools(given: argparse.Namespace) -> int:

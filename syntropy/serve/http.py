@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from ..errors import UsageError
 from .server import Adapter
+from .signals import on_signal
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PATH = "/mcp"
@@ -28,7 +32,17 @@ async def serve_http(adapter: Adapter, *, host: str, port: int) -> None:
     config = uvicorn.Config(
         app, host=host, port=port, http="h11", ws="none", log_level="warning", timeout_graceful_shutdown=1
     )
+    server = _Server(config)
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(on_signal, lambda: setattr(server, "should_exit", True))
         tasks.start_soon(adapter.warm)
-        await uvicorn.Server(config).serve()
+        await server.serve()
         tasks.cancel_scope.cancel()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to `on_signal`: uvicorn raises them again when it has ended, and the process would die of them."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -21,6 +20,8 @@ import anyio.from_thread
 import anyio.lowlevel
 from mcp.server.stdio import stdio_server
 
+from .signals import on_signal
+
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 MAX_LINE = 4 * 1024 * 1024
 """Bytes of one message; the SDK has the same limit for HTTP bodies."""
-
-GRACE_SECONDS = 1.0
-"""After a signal: what still runs then is left behind. Nothing here is half written: notes are transactions."""
 
 _BLOCK = 64 * 1024
 _KEPT = 512
@@ -110,20 +108,10 @@ async def serve_stdio(adapter: Adapter) -> None:
     lines = cast("anyio.AsyncFile[str]", BoundedLines(os.dup(sys.stdin.fileno())))
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_end_on_signal, tasks.cancel_scope)
+            tasks.start_soon(on_signal, tasks.cancel_scope.cancel)
             tasks.start_soon(adapter.warm)
             async with stdio_server(stdin=lines) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
             tasks.cancel_scope.cancel()
     except* (BrokenPipeError, anyio.BrokenResourceError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still buffered
-
-
-async def _end_on_signal(scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            timer = threading.Timer(GRACE_SECONDS, os._exit, args=(0,))
-            timer.daemon = True
-            timer.start()
-            scope.cancel()
-            return

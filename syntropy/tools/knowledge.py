@@ -68,7 +68,7 @@ def search_knowledge(
 ) -> dict[str, Any]:
     """Passages, best first, and fresh insights and notes where nothing filters."""
     start = position(desk, cursor)
-    waiting = desk.warming and mode != "semantic"
+    waiting = desk.warming and mode not in ("fast", "semantic")
     found = desk.knowledge.search(
         query,
         mode="fast" if waiting else mode,
@@ -107,20 +107,20 @@ def get_document(
         lines = f"{span.group(1)}-{span.group(2) or span.group(1)}"
     find = {"system": knowledge.system_doc, "user": knowledge.user_doc}.get(scope, knowledge.document)
     document = find(_LINES.sub("", path))
-    first, last = _span(lines) if lines else (1, document.line_count)
-    whole = document.text.split("\n")
-    if first > len(whole):
+    every = document.text.split("\n")
+    first, last = _span(lines) if lines else (1, len(every))
+    if first > document.line_count:
         raise UsageError(
-            f"{document.path} has {len(whole)} lines, none from {first} on", hint=f"give lines of 1-{len(whole)}"
+            f"{document.path} has {document.line_count} lines, none from {first} on",
+            hint=f"give lines of 1-{document.line_count}",
         )
-    last = min(last, len(whole))
-    shown = page("\n".join(whole[first - 1 : last]), desk, cursor, DETAILED_TOKENS if detailed else CONCISE_TOKENS)
-    before = "\n".join(whole[first - 1 : last])[: shown.start].count("\n")
-    start = first + before
+    wanted = "\n".join(every[first - 1 : last])
+    shown = page(wanted, desk, cursor, DETAILED_TOKENS if detailed else CONCISE_TOKENS)
+    start = first + wanted.count("\n", 0, shown.start)
     end = start + shown.text.rstrip("\n").count("\n")
     citation = Citation(document.package, document.commit, document.path, start, end)
     answer: dict[str, Any] = {
-        "citation": proven(citation, "\n".join(whole[start - 1 : end])),
+        "citation": proven(citation, "\n".join(every[start - 1 : end])),
         "title": document.title,
         "kind": document.kind,
         "text": Data(shown.text),

@@ -1,0 +1,66 @@
+"""What `serve --print-config` and `tools` print."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from syntropy.cli import main
+from syntropy.serve.clients import CLIENTS
+from syntropy.tools.table import TOOLS
+from tests.syntropy.serve.test_process import HELLO
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_printed_configuration_starts_a_server(demo, tmp_path, client, capsys):
+    assert main(["serve", "--project", str(demo), "--tools", "knowledge,memory", "--print-config", client]) == 0
+    printed = capsys.readouterr()
+    config = json.loads(printed.out)
+    assert "json" in printed.err
+    key = {"vscode": "servers", "zed": "context_servers"}.get(client, "mcpServers")
+    launch = config[key]["syntropy"]
+    done = subprocess.run(
+        [launch["command"], *launch["args"]],
+        input=json.dumps(HELLO) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=30,
+        check=True,
+    )
+    assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "syntropy"
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic", "json-schema"])
+def test_definitions_for_models_come_from_the_table(demo, capsys, form):
+    assert main(["tools", "--format", form, "--tools", "knowledge,commands,graph,memory", "--project", str(demo)]) == 0
+    defined = json.loads(capsys.readouterr().out)
+    found = {}
+    for one in defined:
+        one = one.get("function", one)
+        found[one["name"]] = one.get("parameters") or one.get("input_schema") or one.get("inputSchema")
+    assert found == {tool.name: tool.input_schema() for tool in TOOLS}
+
+
+def test_definitions_follow_what_the_knowledge_holds(project, demo, capsys):
+    from assets.run import build
+
+    root = project({"docs/a.md": "# A\n\ntext\n"})
+    build(root)
+    main(["tools", "--project", str(root)])
+    assert {one["name"] for one in json.loads(capsys.readouterr().out)} == {
+        tool.name for tool in TOOLS if tool.group == "knowledge"
+    }
+    (root / "syntropy.toml").write_text('[embed]\nenabled = false\n[serve]\ntools = ["memory"]\n')
+    main(["tools", "--project", str(root)])
+    assert "save_rule" in {one["name"] for one in json.loads(capsys.readouterr().out)}
+    main(["tools", "--project", str(demo)])
+    assert "get_command" in {one["name"] for one in json.loads(capsys.readouterr().out)}
+
+
+def test_unknown_groups_are_refused(demo, capsys):
+    assert main(["tools", "--tools", "magic", "--project", str(demo)]) == 2
+    assert main(["serve", "--tools", "magic", "--project", str(demo)]) == 2
+    assert "knowledge, commands, graph, memory" in capsys.readouterr().err
