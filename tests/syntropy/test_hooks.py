@@ -1,0 +1,103 @@
+"""Hooks in real repositories."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+import syntropy
+from assets.run import build
+from syntropy.cli import main
+from syntropy.hooks import EVENTS, MARK
+
+
+def git(root, *arguments: str) -> str:
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    return subprocess.run(
+        ["git", *identity, *arguments], cwd=root, env=env, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture
+def root(project):
+    root = project({"docs/a.md": "# Lighthouse\n\nIt has one lamp.\n", ".gitignore": "build/\n.syntropy/\n"})
+    git(root, "init")
+    git(root, "add", "-A")
+    git(root, "commit", "-m", "first")
+    build(root)
+    return root
+
+
+def titles(root) -> set[str]:
+    with syntropy.open(project=root) as knowledge:
+        return {title for (title,) in knowledge.database.rows("SELECT title FROM documents")}
+
+
+def test_a_commit_is_rebuilt_in_the_background(root, capsys):
+    assert main(["init", str(root), "--hooks", "--no-build"]) == 0
+    assert "post-commit" in capsys.readouterr().out
+    (root / "docs/b.md").write_text("# Foghorn\n\nIt sounds twice.\n")
+    git(root, "add", "-A")
+    began = time.monotonic()
+    git(root, "commit", "-m", "second")
+    assert time.monotonic() - began < 3
+    for _ in range(150):
+        if "Foghorn" in titles(root):
+            break
+        time.sleep(0.2)
+    assert "Foghorn" in titles(root), (root / ".syntropy/hook.log").read_text()
+
+
+def test_hooks_that_exist_stay(root, capsys):
+    folder = root / ".git/hooks"
+    folder.mkdir(exist_ok=True)
+    (folder / "post-merge").write_text("#!/bin/sh\necho mine\n")
+    assert main(["init", str(root), "--hooks", "--no-build"]) == 2
+    said = capsys.readouterr().err
+    assert "not ours" in said
+    assert "build --project" in said
+    assert (folder / "post-merge").read_text() == "#!/bin/sh\necho mine\n"
+    assert not (folder / "post-commit").exists()
+
+
+def test_a_second_time_changes_nothing(root, capsys):
+    main(["init", str(root), "--hooks", "--no-build"])
+    before = {event: (root / ".git/hooks" / event).read_text() for event in EVENTS}
+    assert all(MARK in text for text in before.values())
+    assert main(["init", str(root), "--hooks", "--no-build"]) == 0
+    assert "already there" in capsys.readouterr().out
+    assert before == {event: (root / ".git/hooks" / event).read_text() for event in EVENTS}
+
+
+def test_the_configured_folder_of_hooks_is_used(root):
+    git(root, "config", "core.hooksPath", "my-hooks")
+    assert main(["init", str(root), "--hooks", "--no-build"]) == 0
+    assert (root / "my-hooks/post-commit").stat().st_mode & 0o111
+
+
+def test_outside_of_a_repository_it_is_refused(project, capsys, monkeypatch):
+    root = project({"a.md": "# A"})
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(root.parent))
+    assert main(["init", str(root), "--hooks"]) == 2
+    assert "git init" in capsys.readouterr().err
+
+
+def test_the_printed_session_hook_tells_rules_and_recent_context(root, capsys):
+    main(["init", str(root), "--hooks", "--no-build"])
+    printed = capsys.readouterr().out
+    hook, _ = json.JSONDecoder().raw_decode(printed[printed.index("{") :])
+    command = hook["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+    main(["rules", "save", "tone", "Answer in English", "--project", str(root)])
+    main(["notes", "save", "decision", "One lamp is enough", "--project", str(root)])
+    said = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=True, cwd=root.parent,
+        input='{"hook_event_name": "SessionStart"}', env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ).stdout  # fmt: skip
+    assert said.startswith("# Rules (ALWAYS follow, NO exceptions)\n- Answer in English")
+    assert "One lamp is enough" in said
