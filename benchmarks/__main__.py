@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import build, chunking, cli, embedding, notes, quality, scale, speed
+from benchmarks import agents, build, chunking, cli, embedding, notes, quality, scale, speed
 
 ALL = {
     "cli": cli.main,
@@ -13,6 +13,7 @@ ALL = {
     "quality-small": quality.small,
     "speed": speed.main,
     "notes": notes.main,
+    "agents": agents.main,
     "chunking": chunking.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),
     "build-aws-docs-small": lambda: build.main("aws-docs-small"),
@@ -20,5 +21,15 @@ ALL = {
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("cli", "embedding", "quality", "chunking", "speed", "notes", "build", "scale"):
+    for name in sys.argv[1:] or (
+        "cli",
+        "embedding",
+        "quality",
+        "chunking",
+        "speed",
+        "notes",
+        "agents",
+        "build",
+        "scale",
+    ):
         ALL[name]()

@@ -10,7 +10,7 @@ from .analysis import index_terms
 from .citing import proven
 from .errors import UsageError
 from .graph import CANONICAL, Graph
-from .ids import Citation, place_of
+from .ids import PROJECT_PACKAGE, Citation, place_of
 from .knowledge import Knowledge
 from .memory import SAVED
 from .terms import idf
@@ -34,6 +34,9 @@ SAME = 0.8
 NEEDED = ("depends_on", "requires", "derives_from")
 AROUND = ("implements", "solves", "enforces", "enables", "related_to", "violates", "solved_by")
 """Relations of a passage's document that lead to what it rests on, and to what lies next to it."""
+
+MOST_LINKED = 8
+"""Documents looked at for each of both."""
 
 _LEFT_OUT_TOKENS = 60
 _ENTRY_TOKENS = 150
@@ -99,12 +102,12 @@ def context_pack(
     if not MIN_BUDGET <= budget <= MAX_BUDGET:
         raise UsageError(f"a budget of {budget} tokens is out of range", hint=f"give {MIN_BUDGET} to {MAX_BUDGET}")
     found = knowledge.search(task, mode=mode, limit=CANDIDATES, hits_per_document=2)
+    hits = [hit for hit in found.hits if hit.kind != "rule"]
+    owners = [hit.citation for hit in hits]
+    texts = _texts(knowledge, [place_of(c.package, c.path) for c in owners])
     passages = _distinct(
-        Part("passage", _proven(knowledge, hit.citation), _title(hit.title, hit.headings), hit.text.strip())
-        for hit in found.hits
-        if hit.kind != "rule"
+        Part("passage", _proven(texts, hit.citation), _title(hit.title, hit.headings), hit.text.strip()) for hit in hits
     )
-    owners = list(dict.fromkeys(hit.citation for hit in found.hits if hit.kind != "rule"))
     rules = _rules(knowledge, task, [c.path for c in owners], saved_rules)
     names = list(dict.fromkeys(place_of(citation.package, citation.path) for citation in owners))[:5]
     needed, around = _linked(knowledge, graph, names, NEEDED), _linked(knowledge, graph, names, AROUND)
@@ -202,26 +205,48 @@ def _rules(knowledge: Knowledge, task: str, paths: Sequence[str], saved: Sequenc
 
 def _linked(knowledge: Knowledge, graph: Graph, names: Sequence[str], types: Sequence[str]) -> list[Part]:
     """Beginnings of the documents that others lead to by some relations."""
-    parts: dict[str, Part] = {}
-    for name in names:
-        for _, edge, node in graph.neighbors(name, types=types, direction="out" if types == NEEDED else "both"):
-            if node.layer != CANONICAL or node.name in names or node.name in parts:
-                continue
-            document = knowledge.document(node.path)
-            lines = document.text.split("\n")
-            start = next((n for n, line in enumerate(lines, 1) if line.startswith("# ")), 1)
-            body = cut("\n".join(lines[start - 1 :]), _ENTRY_TOKENS).rstrip()
-            end = start + body.count("\n")
-            citation = Citation(document.package, document.commit, document.path, start, end)
-            title = f"{document.title} ({edge.start} {edge.type} it)"
-            parts[node.name] = Part("neighbour", proven(citation, "\n".join(lines[start - 1 : end])), title, body)
-    return list(parts.values())
+    direction = "out" if types == NEEDED else "both"
+    found = {
+        node.path: (node, edge)
+        for name in reversed(names)
+        for _, edge, node in reversed(graph.neighbors(name, types=types, direction=direction))
+        if node.layer == CANONICAL and node.name not in names and node.path not in names
+    }
+    nodes = list(reversed(found.values()))[:MOST_LINKED]
+    texts = _texts(knowledge, [node.path for node, _ in nodes])
+    parts = []
+    for node, edge in nodes:
+        text = texts[node.path]
+        lines = text.text.split("\n")
+        start = next((n for n, line in enumerate(lines, 1) if line.startswith("# ")), 1)
+        body = cut("\n".join(lines[start - 1 :]), _ENTRY_TOKENS).rstrip()
+        citation = Citation(text.package, text.commit, text.path, start, start + body.count("\n"))
+        title = f"{node.title} ({edge.start} {edge.type} it)"
+        parts.append(Part("neighbour", _proven(texts, citation), title, body))
+    return parts
 
 
-def _proven(knowledge: Knowledge, citation: Citation) -> str:
+class _Text(NamedTuple):
+    package: str
+    commit: str
+    path: str
+    text: str
+
+
+def _texts(knowledge: Knowledge, places: Sequence[str]) -> dict[str, _Text]:
+    """Documents by their places, in one question."""
+    rows = knowledge.database.rows(
+        'SELECT package, "commit", path, text FROM documents '
+        "WHERE list_contains(?, if(package = ?, path, package || ':' || path))",
+        [list(places), PROJECT_PACKAGE],
+    )
+    return {place_of(row[0], row[2]): _Text(*row) for row in rows}
+
+
+def _proven(texts: dict[str, _Text], citation: Citation) -> str:
     """With the digest of the lines it names (a chunk may begin within a line)."""
-    place = f"{citation.package}:{citation.path}"
-    return proven(citation, knowledge.lines(place, citation.line_start, citation.line_end).text)
+    lines = texts[place_of(citation.package, citation.path)].text.split("\n")
+    return proven(citation, "\n".join(lines[citation.line_start - 1 : citation.line_end]))
 
 
 def _title(title: str, headings: str) -> str:

@@ -52,9 +52,9 @@ def sealed(answer: Mapping[str, Any]) -> dict[str, Any]:
     The mark is a digest that occurs in none of the texts, so no text can close it: the same answer has
     the same mark.
     """
-    quoted = [visible(text) for text in _quoted(answer)]
-    mark = _mark(quoted) if quoted else ""
-    return {visible(key): _sealed(value, mark) for key, value in answer.items()}
+    cleaned: dict[str, Any] = _cleaned(answer)
+    quoted = list(_quoted(cleaned))
+    return _fenced(cleaned, _mark(quoted)) if quoted else cleaned
 
 
 def fenced(text: str) -> str:
@@ -66,11 +66,8 @@ def fenced(text: str) -> str:
 def _quoted(value: object) -> Iterable[str]:
     if isinstance(value, Data):
         yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _quoted(item)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for item in value:
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from _quoted(item)
 
 
@@ -83,16 +80,21 @@ def _mark(texts: Sequence[str]) -> str:
         state.update(b"again")
 
 
-def _sealed(value: Any, mark: str) -> Any:
-    if isinstance(value, Data):
-        return _between(visible(value), mark)
+def _cleaned(value: Any) -> Any:
+    """Plain data with visible strings; `Data` stays `Data`."""
     if isinstance(value, str):
-        return visible(value)
+        return Data(visible(value)) if isinstance(value, Data) else visible(value)
     if isinstance(value, Mapping):
-        return {visible(str(key)): _sealed(item, mark) for key, item in value.items()}
-    if isinstance(value, Sequence):
-        return [_sealed(item, mark) for item in value]
-    return value
+        return {visible(key): _cleaned(item) for key, item in value.items()}
+    return [_cleaned(item) for item in value] if isinstance(value, Sequence) else value
+
+
+def _fenced(value: Any, mark: str) -> Any:
+    if isinstance(value, Data):
+        return _between(value, mark)
+    if isinstance(value, dict):
+        return {key: _fenced(item, mark) for key, item in value.items()}
+    return [_fenced(item, mark) for item in value] if isinstance(value, list) else value
 
 
 def _between(text: str, mark: str) -> str:

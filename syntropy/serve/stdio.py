@@ -1,8 +1,8 @@
-"""Standard input, line by line and bounded, and an end when a signal says so.
+"""Standard input and output for the protocol alone: bounded lines in, whole lines out.
 
 The SDK reads a line whole before it looks at it, in a thread that nothing can interrupt. Here a daemon
-thread reads blocks from the file descriptor: a line beyond the limit is refused and never held, and the
-process ends without waiting for input.
+thread reads blocks from a descriptor of our own: a line beyond the limit is refused and never held, and
+the process ends without waiting for input.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import anyio.from_thread
 import anyio.lowlevel
+import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
 from .signals import on_signal
@@ -102,16 +103,39 @@ class LineSplitter:
         return json.dumps({"jsonrpc": "2.0", "id": number, "method": "refused/message-too-long"})
 
 
+class Wire:
+    """Lines to a file descriptor: one hop to a thread for each message, where the SDK's own takes two."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._waiting = descriptor, b""
+
+    async def write(self, text: str) -> None:
+        """Keep the text for `flush`."""
+        self._waiting += text.encode("utf-8")
+
+    async def flush(self) -> None:
+        """Write what was kept. Raises BrokenPipeError where nobody reads any more."""
+        waiting, self._waiting = self._waiting, b""
+        await anyio.to_thread.run_sync(self._write, waiting, abandon_on_cancel=True)
+
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
 async def serve_stdio(adapter: Adapter) -> None:
     """Serve until the input ends, the client is gone, or SIGINT or SIGTERM."""
     server: Server[Any] = adapter.server()
-    lines = cast("anyio.AsyncFile[str]", BoundedLines(os.dup(sys.stdin.fileno())))
+    lines, wire = BoundedLines(os.dup(0)), Wire(os.dup(1))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a library reads or prints by mistake is not protocol
+    os.dup2(2, 1)
+    streams = (cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", wire))
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(on_signal, tasks.cancel_scope.cancel)
             tasks.start_soon(adapter.warm)
-            async with stdio_server(stdin=lines) as (incoming, outgoing):
+            async with stdio_server(*streams) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
             tasks.cancel_scope.cancel()
     except* (BrokenPipeError, anyio.BrokenResourceError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still buffered
+        print("syntropy: the client is gone", file=sys.stderr)
