@@ -10,7 +10,10 @@ import os
 from syntropy import __version__, schema
 from syntropy.cli.parser import build_parser
 from syntropy.config import describe, sections
+from syntropy.serve.resources import DOCUMENT, RESOURCES
+from syntropy.tools.table import GROUPS, of_groups
 from tests.conftest import ROOT
+from tests.seed_tools import ROWS
 
 
 def cli_markdown() -> str:
@@ -47,7 +50,37 @@ def config_markdown() -> str:
     return "\n".join(parts)
 
 
-GENERATED = {"docs/schema.md": schema.markdown, "docs/cli.md": cli_markdown, "docs/configuration.md": config_markdown}
+def tools_markdown() -> str:
+    """docs/tools.md: the table of tools, and where each tool of the seeds went."""
+    parts = ["# Tools", "", "Generated from `syntropy/tools/table.py` and `tests/seed_tools.py`; a test calls every row. How to connect:",
+             "[for agents](guides/agents.md).", ""]  # fmt: skip
+    for group in GROUPS:
+        parts += [f"## {group}", "", "| tool | what for | parameters (required ones first) |", "|---|---|---|"]
+        for tool in of_groups((group,)):
+            given = sorted(tool.parameters, key=lambda p: not p.required)
+            names = ", ".join(f"**{p.name}**" if p.required else p.name for p in given)
+            parts.append(f"| `{tool.name}` | {_cell(tool.about)} | {names} |")
+        parts.append("")
+    parts += ["## Resources and prompts", "", "| name | what |", "|---|---|"]
+    parts += [f"| `{resource.uri}` | {resource.about} |" for resource in RESOURCES]
+    parts += [f"| `{DOCUMENT}` | a document's text (paths and packages are completed) |"]
+    parts += ["| prompt `session_start` | saved rules and recent context |",
+              "| prompt `answer_from_knowledge` | look it up first, cite, invent nothing; question, page, tag, command |", ""]  # fmt: skip
+    parts += ["## Where the seeds' tools went", "", "| seed | its tool | ours | parameters |", "|---|---|---|---|"]
+    parts += [f"| {r.seed} | {_cell(r.theirs)} | {_code(r.ours)} | {_cell(r.parameters)} |" for r in ROWS]
+    return "\n".join([*parts, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "\\<")
+
+
+def _code(name: str) -> str:
+    return f"`{name}`" if " " not in name else name
+
+
+GENERATED = {"docs/schema.md": schema.markdown, "docs/cli.md": cli_markdown, "docs/configuration.md": config_markdown,
+             "docs/tools.md": tools_markdown}  # fmt: skip
 
 
 def _shown(value: object) -> str:
