@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,8 +76,6 @@ _EVERYTHING = (
     ("drift", "diagnostics"),
     ("drift", "violations"),
 )
-
-_USERINFO = re.compile(r"//[^/@]*@")
 
 ARTIFACTS = (
     Stage(DATABASE, _EVERYTHING, ("ranking", "store", "embed", "project", "synonyms")),
@@ -208,6 +205,15 @@ def scan_all(workspace: Workspace) -> Scan:
     return Scan([f for scan in scans for f in scan.files], [*(d for scan in scans for d in scan.diagnostics), *missing])
 
 
+def _without_credentials(address: str) -> str:
+    """An address as it may be published: `git@host:path` stays; of a URL neither user nor query."""
+    scheme, found, rest = address.partition("://")
+    if not found:
+        return address
+    place = rest.partition("?")[0].partition("#")[0]
+    return f"{scheme}://{place.rpartition('@')[2]}"
+
+
 def _connectors(workspace: Workspace, packages: Packages) -> list[Connector]:
     config = workspace.config
     own = [*workspace.own_folders(), f"{FOLDER}/{CHECKOUTS}"]
@@ -243,7 +249,7 @@ def package_sources(workspace: Workspace) -> str:
     packages = load_packages(workspace.root, workspace.config)
     installed = {
         package.alias: {
-            "source": _USERINFO.sub("//", package.source),
+            "source": _without_credentials(package.source),
             "path": package.path,
             "version": package.version,
         }

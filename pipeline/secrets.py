@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from syntropy.schema import REDACTED
+
 
 class Finding(NamedTuple):
     """A rule and the line (from 1) where it matched."""
@@ -174,7 +176,7 @@ def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, list[Finding]]:
         line += text.count("\n", position, start)
         position = start
         findings.append(Finding(rule, line + 1))
-        parts += [text[end:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, stop)]
+        parts += [text[end:start], f"{REDACTED}{rule}]", "\n" * text.count("\n", start, stop)]
         end = stop
     return ("".join([*parts, text[end:]]) if findings else text), findings
 

@@ -65,9 +65,9 @@ class Commands:
             if wanted in self._names:
                 return Match(*self._names[wanted])
         words = _folded(name).split()
-        for count in range(len(words) - 1, 1, -1):
+        for count in range(len(words) - 1, 0, -1):
             known = self._names.get(" ".join(words[:count]))
-            if known is not None and known[1] == "exact":
+            if known is not None and known[1] in ("exact", "alias"):
                 return Match(known[0], "arguments", f"{' '.join(words[count:])} taken for arguments")
         near = difflib.get_close_matches(_folded(bare(name)), self._names, n=1, cutoff=NEAR)
         if near:
@@ -95,8 +95,9 @@ class Commands:
             or wanted in (c.category.lower(), c.subcategory.lower(), f"{c.category}/{c.subcategory}".lower())
         ]
         if wanted and not found:
-            listed = ", ".join(name for name in self.categories() if name) or "none"
-            raise DocumentNotFoundError(f"no command has the category {category!r}", hint=f"categories: {listed}")
+            names = [name for name in self.categories() if name]
+            hint = "categories" if names else "no command has one"
+            raise DocumentNotFoundError(f"no command has the category {category!r}", hint=hint, names=names)
         return found
 
 

@@ -16,7 +16,7 @@ from .memory import SAVED
 from .terms import idf
 from .tokens import cut, tokens
 
-MIN_BUDGET, MAX_BUDGET = 200, 100_000
+MIN_BUDGET, MAX_BUDGET = 150, 100_000
 
 CANDIDATES = 24
 """Passages looked at for a pack."""
@@ -39,6 +39,7 @@ MOST_LINKED = 8
 """Documents looked at for each of both."""
 
 _LEFT_OUT_TOKENS = 60
+TITLE_TOKENS = 40
 _ENTRY_TOKENS = 150
 
 
@@ -166,7 +167,7 @@ class _Shelf:
 
 
 def _written(task: str, parts: Sequence[Part], left_out: str) -> str:
-    lines = [f"# Context for: {' '.join(task.split())[:200]}"]
+    lines = [f"# Context for: {cut(' '.join(task.split()), TITLE_TOKENS).rstrip()}"]
     for role, heading in _HEADINGS.items():
         of_role = [part.markdown() for part in parts if part.role == role]
         if of_role:
@@ -179,7 +180,7 @@ def _distinct(parts: Iterable[Part]) -> list[Part]:
     kept: list[tuple[Part, frozenset[str]]] = []
     for part in parts:
         words = frozenset(index_terms(part.text))
-        if not any(len(words & other) >= SAME * max(1, min(len(words), len(other))) for _, other in kept):
+        if not any(len(words & other) >= SAME * max(1, len(words)) for _, other in kept):
             kept.append((part, words))
     return [part for part, _ in kept]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import DocumentNotFoundError, UsageError
-from .ids import PROJECT_PACKAGE, Citation, heading_anchor, normalize_path, place_of
+from .ids import CITED_LINES, PROJECT_PACKAGE, Citation, heading_anchor, normalize_path, place_of
 
 if TYPE_CHECKING:
     from .index import Database
@@ -86,7 +85,6 @@ class _Row(NamedTuple):
 
 
 _COLUMNS = ", ".join(_Row._fields)
-_LINES = re.compile(r"#L\d+(?:-L?\d+)?(?:~[0-9a-f]{8})?$")
 
 
 def get_document(database: Database, path: str, *, scope: str = "", package: str = "") -> Document:
@@ -148,8 +146,9 @@ def get_section(database: Database, path: str, heading: str) -> Excerpt:
         if matches:
             _, _, start, end = matches[0]
             return _excerpt(row, start, end)
-    listed = "; ".join(h[0] for h in headings) or "none"
-    raise DocumentNotFoundError(f"{row.path} has no heading {heading!r}", hint=f"its headings: {listed}")
+    names = [h[0] for h in headings]
+    hint = "its headings" if names else "it has no headings: read the document"
+    raise DocumentNotFoundError(f"{row.path} has no heading {heading!r}", hint=hint, names=names)
 
 
 def get_lines(database: Database, path: str, start: int, end: int) -> Excerpt:
@@ -178,7 +177,7 @@ def _find(database: Database, path: str, scope: str, package: str) -> _Row:
     head, colon, tail = wanted.partition(":")
     if colon and not package and head and "/" not in head:
         package, wanted = head.partition("@")[0], tail
-    wanted = _LINES.sub("", wanted).lstrip("/")
+    wanted = CITED_LINES.sub("", wanted).lstrip("/")
     bare = wanted.partition("#")[0]  # what follows is a part of a file, or a heading's anchor
     places = dict.fromkeys((wanted, f"{wanted}.md", bare, f"{bare}.md"))
     for candidate, column in (*((place, "path") for place in places), (wanted, "key")):

@@ -6,22 +6,31 @@ that the command line returns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class SyntropyError(Exception):
     """Base of all errors raised on purpose.
 
-    `message` says what happened with which value; `hint` says what to do next.
+    `message` says what happened with which value; `hint` says what to do next; `names` are names out of
+    documents that the hint is about.
     """
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", names: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.names = tuple(names)
 
     def __str__(self) -> str:
-        return f"{self.message}\n  {self.hint}" if self.hint else self.message
+        hint = self.advice()
+        return f"{self.message}\n  {hint}" if hint else self.message
+
+    def advice(self) -> str:
+        """The hint with the names it is about."""
+        return f"{self.hint}: {'; '.join(self.names)}" if self.names else self.hint
 
 
 class ConfigError(SyntropyError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
-from .files import write_new
+from .files import write_text
 
 EVENTS = ("post-commit", "post-merge")
 """Commits, and pulls that bring some."""
@@ -17,27 +18,26 @@ EVENTS = ("post-commit", "post-merge")
 MARK = "written by `syntropy init --hooks`"
 
 
-def install_git_hooks(root: Path, program: Sequence[str]) -> list[Path]:
-    """Write the hooks that are missing; `program` is the command line of `syntropy`.
+def install_git_hooks(root: Path, program: Sequence[str]) -> tuple[list[Path], list[Path]]:
+    """(written, left alone): hooks that were missing, or ours for another place; and those of somebody else.
 
-    Raises UsageError outside of a git repository, and where another hook is in the way (it stays).
+    `program` is the command of `syntropy`. Raises UsageError outside of a git repository, and where the folder
+    of hooks is shared with other repositories.
     """
-    folder = _hooks_folder(root)
+    folder = _hooks_folder(root, build_line(root, program))
     text = _script(root, program)
+    written, foreign = [], []
+    folder.mkdir(parents=True, exist_ok=True)
     for event in EVENTS:
         target = folder / event
-        if target.exists() and MARK not in target.read_text(encoding="utf-8", errors="replace"):
-            raise UsageError(
-                f"{target} exists and is not ours: nothing was written",
-                hint=f"add this line to it: {_build_line(root, program)}",
-            )
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for event in EVENTS:
-        if write_new(folder / event, text):
-            (folder / event).chmod(0o755)
-            written.append(folder / event)
-    return written
+        present = target.read_text(encoding="utf-8", errors="replace") if target.is_file() else ""
+        if os.path.lexists(target) and MARK not in present:
+            foreign.append(target)
+        elif present != text:
+            write_text(target, text)
+            target.chmod(0o755)
+            written.append(target)
+    return written, foreign
 
 
 def session_hook(root: Path, program: Sequence[str]) -> dict[str, Any]:
@@ -49,22 +49,36 @@ def session_hook(root: Path, program: Sequence[str]) -> dict[str, Any]:
     return {"hooks": {"SessionStart": start}}
 
 
-def _hooks_folder(root: Path) -> Path:
+def _hooks_folder(root: Path, line: str) -> Path:
     """Where git looks for hooks: `core.hooksPath` and work trees included."""
+    folder, common, top = (
+        (root / path).resolve()
+        for path in _git(root, "rev-parse", "--git-path", "hooks", "--git-common-dir", "--show-toplevel")
+    )
+    if not (folder.is_relative_to(common) or folder.is_relative_to(top)):
+        raise UsageError(
+            f"{folder} serves other repositories, too (core.hooksPath): nothing was written",
+            hint=f"run this in a hook of your own: {line}",
+        )
+    return folder
+
+
+def _git(root: Path, *arguments: str) -> list[str]:
     try:
         done = subprocess.run(  # noqa: S603 (no shell; the folder is an argument)
-            ["git", "-C", str(root), "rev-parse", "--git-path", "hooks"],  # noqa: S607 (the user's own git)
+            ["git", "-C", str(root), *arguments],  # noqa: S607 (the user's own git)
             capture_output=True, text=True, check=False, timeout=10,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"git cannot be run: {error}", hint="install git") from error
     if done.returncode:
         raise UsageError(f"{root} is in no git repository", hint="run `git init` first, or leave out --hooks")
-    return (root / done.stdout.rstrip("\n")).resolve()
+    return done.stdout.splitlines()
 
 
-def _build_line(root: Path, program: Sequence[str]) -> str:
-    return shlex.join([*program, "build", "--project", str(root), "--quiet"])
+def build_line(root: Path, program: Sequence[str]) -> str:
+    """The command that rebuilds, for a hook of one's own."""
+    return shlex.join([*program, "build", "--project", str(root)])
 
 
 def _script(root: Path, program: Sequence[str]) -> str:
@@ -76,7 +90,7 @@ def _script(root: Path, program: Sequence[str]) -> str:
         f"mkdir -p {shlex.quote(str(root / '.syntropy'))}\n"
         "(\n"
         "  for attempt in 1 2 3 4 5 6 7 8 9 10; do\n"
-        f"    {_build_line(root, program)}\n"
+        f"    {build_line(root, program)}\n"
         "    [ $? -eq 8 ] || break  # 8: another build is running; it may have missed this commit\n"
         "    sleep 3\n"
         "  done\n"

@@ -34,6 +34,9 @@ class Citation(NamedTuple):
         return f"{self.package}{version}:{self.path}{lines}"
 
 
+CITED_LINES = re.compile(r"#L(?P<start>\d{1,9})(?:-L?(?P<end>\d{1,9}))?(?:~(?P<proof>[0-9a-f]{8}))?$")
+"""How a citation ends: its lines, and perhaps the digest of what they say (see `syntropy.citing`)."""
+
 OVERVIEW_FILES = ("readme.", "index.")
 """How the names of files begin (in lower case) that tell what a folder is about."""
 

@@ -30,7 +30,9 @@ class Database:
         if not path.is_file():
             raise DatabaseError(f"{path} does not exist", hint="run `syntropy build`, or name a database with --db")
         expected = manifest.artifacts.get(DATABASE) if manifest else None
-        size = path.stat().st_size
+        self.stamp = stamp_of(path)
+        """State of the file before it was opened: a replacement that comes between is newer than this."""
+        size = self.stamp[1]
         if expected and size != expected[0]:
             raise DatabaseError(
                 f"{path} has {size} bytes, its manifest says {expected[0]}: truncated or half copied",
@@ -116,6 +118,12 @@ class Database:
         if cursor is not None:
             cursor.close()
         self._connection.close()
+
+
+def stamp_of(path: Path) -> tuple[int, int, int]:
+    """(inode, bytes, time of change in ns): what differs when a file is replaced. Raises OSError."""
+    facts = path.stat()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def _quoted(path: Path) -> str:

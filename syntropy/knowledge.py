@@ -95,6 +95,7 @@ class Knowledge:
         self._config = config
         self._project = project
         self._lock = threading.RLock()
+        self._loading = threading.Lock()  # apart: nothing but a search by meaning waits for the encoder
         self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)  # more at a time only wait for each other
         self._encoder = encoder
         self._warm: Warm | None = None
@@ -223,47 +224,40 @@ class Knowledge:
 
     def document(self, path: str, *, package: str = "") -> Document:
         """A document by path, `package:path`, citation or unique key. Raises DocumentNotFoundError."""
-        with self._lock:
-            return documents.get_document(self._database, path, package=package)
+        return documents.get_document(self._database, path, package=package)
 
     def system_doc(self, path: str) -> Document:
         """A framework document, path below `.ce/`."""
-        with self._lock:
-            return documents.get_system_document(self._database, path)
+        return documents.get_system_document(self._database, path)
 
     def user_doc(self, path: str) -> Document:
         """A project document, path below the project's root."""
-        with self._lock:
-            return documents.get_user_document(self._database, path)
+        return documents.get_user_document(self._database, path)
 
     def section(self, path: str, heading: str) -> Excerpt:
         """The section under a heading, subsections included."""
-        with self._lock:
-            return documents.get_section(self._database, path, heading)
+        return documents.get_section(self._database, path, heading)
 
     def lines(self, path: str, start: int, end: int) -> Excerpt:
         """Lines of a document, from 1, both ends included."""
-        with self._lock:
-            return documents.get_lines(self._database, path, start, end)
+        return documents.get_lines(self._database, path, start, end)
 
     def rules(self, *, scope: str = "", severity: str = "") -> list[Rule]:
         """Rules by file and line, the framework's first."""
-        with self._lock:
-            rows = self._database.rows(
-                "SELECT label, severity, r.scope, r.text, heading, "
-                "if(package = 'project', path, package || ':' || path) AS path, line "
-                "FROM rules r JOIN documents USING (document_id) "
-                "WHERE (? = '' OR r.scope = ?) AND (? = '' OR severity = ?) ORDER BY r.scope, path, line",
-                [scope, scope, severity, severity],
-            )
+        rows = self._database.rows(
+            "SELECT label, severity, r.scope, r.text, heading, "
+            "if(package = 'project', path, package || ':' || path) AS path, line "
+            "FROM rules r JOIN documents USING (document_id) "
+            "WHERE (? = '' OR r.scope = ?) AND (? = '' OR severity = ?) ORDER BY r.scope, path, line",
+            [scope, scope, severity, severity],
+        )
         return [Rule(*row) for row in rows]
 
     def drift(self) -> DriftReport:
         """Drift of the build; changed sources add a `stale-index` violation (and one claim)."""
-        with self._lock:
-            rows = self._database.rows(
-                "SELECT type, path, line, message FROM violations ORDER BY path, line, type, message"
-            )
+        rows = self._database.rows(
+            "SELECT type, path, line, message FROM violations ORDER BY path, line, type, message"
+        )
         violations = [Violation(*row) for row in rows]
         claims = int(self._database.meta["drift_claims"])
         stale = self.staleness(stale_after=0)
@@ -323,7 +317,7 @@ class Knowledge:
             self._encoder = former._encoder
 
     def _query_encoder(self) -> Encoder:
-        with self._lock:
+        with self._loading:
             if self._encoder is None:
                 from .encoder import CachedEncoder, load_encoder  # ONNX Runtime takes 0.2 s, and only vectors need it
 
@@ -373,10 +367,11 @@ def open_knowledge(
     """Open published knowledge.
 
     `path` may be a project, a folder of artifacts or a database file; `project`, `out` and `db` say which
-    it is. Without any, the project around the current folder. Raises ProjectNotFoundError, DatabaseError.
+    it is. A project beside `out` or `db` gives its settings, notes and sources. Without any, the project
+    around the current folder. Raises ProjectNotFoundError, DatabaseError.
     """
-    if sum(x is not None for x in (path, project, out, db)) > 1:
-        raise UsageError("more than one of path, project, out and db was given", hint="give one")
+    if (path is not None and (project, out, db) != (None, None, None)) or (out is not None and db is not None):
+        raise UsageError("more than one of path, out and db was given", hint="give one")
     if path is not None:
         place = Path(path)
         if place.is_file():
@@ -385,10 +380,11 @@ def open_knowledge(
             out = place
         else:
             project = place
-    if db is not None:
-        return Knowledge(open_database(db=Path(db)), config or load_config(None), None)
-    if out is not None:
-        return Knowledge(open_database(out=Path(out)), config or load_config(None), None)
-    root = require_project(Path(project) if project is not None else Path.cwd())
+    root = None
+    if project is not None or (out is None and db is None):
+        root = require_project(Path(project) if project is not None else Path.cwd())
     settings = config or load_config(root)
-    return Knowledge(open_database(out=root / settings.paths.out), settings, root)
+    if db is not None:
+        return Knowledge(open_database(db=Path(db)), settings, root)
+    place = Path(out) if out is not None else Path(root or "") / settings.paths.out
+    return Knowledge(open_database(out=place), settings, root)

@@ -23,7 +23,7 @@ from .notes.linking import Entity, Linker
 from .notes.session import RECENT_DAYS, RECENT_NOTES, Session, session
 from .notes.store import NotesError, NotesStore
 from .passages import Hit
-from .schema import ENTITY_KINDS, ENTRY_KINDS
+from .schema import ENTITY_KINDS
 from .times import iso, now
 
 SAVED = "saved"
@@ -220,13 +220,10 @@ class Memory:
         )
 
     def known(self, name: str) -> bool:
-        """Is there a canonical entity or entry of this id?"""
+        """Is there a canonical entity, entry or other document of this id or path?"""
         if self._knowledge is None:
             return False
-        kinds = ", ".join(f"'{kind}'" for kind in (*ENTITY_KINDS, *ENTRY_KINDS))
-        return bool(
-            self._knowledge.database.rows(f"SELECT 1 FROM documents WHERE key = ? AND kind IN ({kinds})", [name])
-        )
+        return bool(self._knowledge.database.rows("SELECT 1 FROM documents WHERE key = ? OR path = ?", [name, name]))
 
     def resolved(self, name: str) -> str:
         """An id as the database spells it; upper and lower case do not matter."""
@@ -285,19 +282,41 @@ class Memory:
                         relations.append(UserRelation(insight.id, kind, target, origin, insight.confidence))
         return Graph(self._knowledge.database if self._knowledge else None, insights, relations)
 
-    def session(self, *, budget: int, now: datetime) -> Session:
+    def session(self, *, budget: int, now: datetime, maintain: bool = True) -> Session:
         """What an agent is told when a session starts: saved rules (those of files it reads itself), recent notes.
 
-        Runs the daily maintenance.
+        Runs the daily maintenance, which writes, unless told not to.
         """
         if not self.path.is_file():
             return Session([], [], "", "", 0)
         rules = [rule.content for rule in self.rules().all()]
         maintenance = Maintenance(0, 0, 0)
         with contextlib.suppress(NotesError):  # a file that can only be read is read
-            maintenance = self.notes(write=True).maintain(now=now)
+            if maintain:
+                maintenance = self.notes(write=True).maintain(now=now)
         notes = self.notes()
         since = iso(now - timedelta(days=RECENT_DAYS))
-        recent: list[Note] = [n for n in notes.all(since=since, limit=RECENT_NOTES * 2) if n.type != "handoff"]
+        recent = [n for n in notes.all(since=since, limit=RECENT_NOTES * 2) if n.type != "handoff"]
+        recent += [_as_note(insight) for insight in self.insights().all() if insight.created_at >= since]
+        recent.sort(key=lambda note: note.created_at, reverse=True)
         handoffs = notes.all(kind="handoff", limit=1)
         return session(rules, recent[:RECENT_NOTES], handoffs[0] if handoffs else None, maintenance, budget=budget)
+
+
+def _as_note(insight: Insight) -> Note:
+    """An insight among the notes of a session's start; its number is no note's."""
+    return Note(
+        id=-int(insight.id.rpartition("-")[2]),
+        type=f"insight {insight.id}",
+        content=insight.content,
+        project="",
+        tags=insight.tags,
+        tier="longterm",
+        pinned=False,
+        access_count=0,
+        last_accessed="",
+        archived=False,
+        created_at=insight.created_at,
+        updated_at=insight.updated_at,
+        label="",
+    )

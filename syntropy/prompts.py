@@ -17,16 +17,20 @@ INSTRUCTIONS = (
 
 def tools_first(project: str, tools: Sequence[str], *, page: str = "", tag: str = "", command: str = "") -> str:
     """The system prompt of a model that has tools."""
+    steps = {
+        "search_knowledge": "Call search_knowledge before you answer how anything works or is done here.",
+        "get_command": "Call get_command for the exact syntax of a command.",
+        "list_commands": "Call list_commands for the commands there are.",
+        "get_document": "Read what you found (get_document with the citation) before you rely on it.",
+        "get_neighbors": "Call get_neighbors and find_path for what is related to what.",
+    }
     lines = [
         f"You answer questions about {project} from its knowledge base.",
         "",
         "## Look it up first",
-        "- Call search_knowledge before you answer anything about how something works or is done here.",
+        *(f"- {step}" for name, step in steps.items() if name in tools),
     ]
-    if "get_command" in tools:
-        lines.append("- Call get_command for the exact syntax of a command, list_commands for what there is.")
     lines += [
-        "- Read what you found (get_document with the citation, get_section) before you rely on it.",
         "- If nothing is found, say that. Never invent a command, a path, a setting or a feature.",
         "",
         "## What you cannot do",

@@ -1,8 +1,8 @@
 """The newest published knowledge, for processes that live longer than one publication.
 
 Each question is answered from one edition from its first to its last row. When a new one is published,
-it is opened and warmed up in the background, then taken; the former one is closed when its last question
-is answered.
+it is opened in the background and taken (the question that noticed waits a moment for it), then warmed up;
+the former one is closed when its last question is answered.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from .artifacts import DATABASE, locate
 from .commands import Commands
 from .errors import SyntropyError
 from .graph import Graph
-from .index import Database
+from .index import Database, stamp_of
 from .knowledge import Knowledge
+
+OPENING_SECONDS = 0.3
+"""How long the question that notices a new publication waits for it to be opened; then the former one answers."""
 
 RETRY_SECONDS = 5.0
 """How long a publication that could not be opened is left alone."""
 
 
 class Edition:
-    """One publication, open, with what is made from it once."""
+    """One publication, open, with what is made from it once. `warming`: its encoder is about to be loaded."""
 
-    def __init__(self, knowledge: Knowledge, stamp: tuple[int, ...]) -> None:
-        self.knowledge, self.stamp, self.users = knowledge, stamp, 0
+    def __init__(self, knowledge: Knowledge, stamp: tuple[int, ...] = ()) -> None:
+        self.knowledge, self.stamp, self.users, self.warming = knowledge, stamp, 0, False
         self._lock = threading.Lock()
         self._commands: Commands | None = None
         self._graph: tuple[object, Graph] | None = None
@@ -49,17 +52,20 @@ class Edition:
 
 
 class Publication:
-    """Opens what `opener` names, and again when the file it found is replaced. A context manager."""
+    """Opens what `opener` names, and again when the file it found is replaced. A context manager.
 
-    def __init__(self, opener: Callable[[], Knowledge]) -> None:
+    `warms`: somebody will call `warm`; until the encoder is there, answers need not wait for it.
+    """
+
+    def __init__(self, opener: Callable[[], Knowledge], *, warms: bool = False) -> None:
         """Raises what the opener raises: there must be something published to begin with."""
-        self._opener = opener
+        self._opener, self._warms = opener, warms
         self._lock = threading.Lock()
         self._edition = self._opened()
+        self._edition.warming = warms
         self._following: threading.Thread | None = None
+        self._taken = threading.Event()
         self._retry_at = 0.0
-        self.warming = False
-        """Is the encoder about to be loaded in the background? No answer waits for it."""
         self.problem = ""
         """Why a newer publication is not in use; empty where there is none."""
 
@@ -79,19 +85,13 @@ class Publication:
         try:
             yield edition
         finally:
-            self._release(edition)
+            with self._lock:
+                edition.users -= 1
+            self._close_if_unused(edition)
 
     def warm(self) -> None:
         """Load encoder, postings and vectors in the background."""
-
-        def load() -> None:
-            try:
-                self._edition.knowledge.prewarm()
-            finally:
-                self.warming = False
-
-        self.warming = True
-        threading.Thread(target=load, name="warm", daemon=True).start()
+        threading.Thread(target=self._warm, name="warm", daemon=True).start()
 
     def close(self) -> None:
         """Close the knowledge; questions under way fail."""
@@ -99,55 +99,62 @@ class Publication:
             self._following.join()
         self._edition.knowledge.close()
 
+    def _warm(self) -> None:
+        with self.current() as edition:
+            try:
+                edition.knowledge.prewarm()
+            finally:
+                edition.warming = False
+
     def _opened(self) -> Edition:
         knowledge = self._opener()
-        try:
-            return Edition(knowledge, _stamp(knowledge.database))
-        except OSError:
-            return Edition(knowledge, ())
+        return Edition(knowledge, knowledge.database.stamp)
 
     def _follow(self) -> None:
         """Begin to open a newer publication, if there is one."""
-        try:
-            stamp = _stamp(self._edition.knowledge.database)
-        except OSError:
-            return  # a folder that is gone, or in the middle of a publication: the open one still answers
+        stamp = _stamp(self._edition.knowledge.database)
         with self._lock:
-            busy = self._following is not None and self._following.is_alive()
-            if stamp == self._edition.stamp or busy or time.monotonic() < self._retry_at:
+            if stamp == self._edition.stamp:
+                self.problem = ""
                 return
+            busy = self._following is not None and self._following.is_alive()
+            if not stamp or busy or time.monotonic() < self._retry_at:
+                return  # no stamp: a folder that is gone, or between two; the open one still answers
+            self._taken.clear()
             self._following = threading.Thread(target=self._take_newer, name="follow", daemon=True)
             self._following.start()
+        self._taken.wait(OPENING_SECONDS)
 
     def _take_newer(self) -> None:
         former = self._edition
         try:
             edition = self._opened()
-            edition.knowledge.inherit(former.knowledge)
-            if former.knowledge.has_encoder:
-                edition.knowledge.prewarm()
-        except SyntropyError as error:
-            self.problem = f"a newer publication could not be opened: {error.message}"
+        except (SyntropyError, OSError) as error:
+            self.problem = f"a newer publication could not be opened: {getattr(error, 'message', error)}"
             self._retry_at = time.monotonic() + RETRY_SECONDS
+            self._taken.set()
             return
+        edition.knowledge.inherit(former.knowledge)
+        edition.warming = self._warms and not edition.knowledge.has_encoder
         with self._lock:
             self._edition = edition
             self.problem = ""
-        self._release(None, former)
+        self._taken.set()
+        self._close_if_unused(former)
+        if self._warms or edition.knowledge.has_encoder:
+            self._warm()
 
-    def _release(self, used: Edition | None, former: Edition | None = None) -> None:
-        """One question less; an edition that is not the current one and has none is closed."""
-        edition = used or former
-        assert edition is not None
+    def _close_if_unused(self, edition: Edition) -> None:
         with self._lock:
-            edition.users -= used is not None
-            done = edition is not self._edition and edition.users == 0
-        if done:
+            unused = edition is not self._edition and edition.users == 0
+        if unused:
             edition.knowledge.close()
 
 
 def _stamp(database: Database) -> tuple[int, ...]:
-    """What changes when the file is replaced; a publication may still lie in `.publish/`."""
+    """The state of its file now (a publication may still lie in `.publish/`); () where there is none."""
     named = database.path.name == DATABASE
-    facts = (locate(database.folder, DATABASE) if named else database.path).stat()
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+    try:
+        return stamp_of(locate(database.folder, DATABASE) if named else database.path)
+    except OSError:
+        return ()

@@ -33,6 +33,9 @@ ENTITY_KINDS = ("design-pattern", "refactoring", "law", "smell")
 FORMATS = ("entries", "console", "cli", "openapi", "glossary")
 """Sources whose files hold several documents, each with a kind of its own."""
 
+REDACTED = "[REDACTED:"
+"""What stands where a credential was; the name of the rule that found it follows."""
+
 SCOPES = ("system", "user")
 TAG_ORIGINS = ("frontmatter", "inline", "header")
 RELATION_TYPES = {

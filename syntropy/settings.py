@@ -229,9 +229,13 @@ class ServeConfig:
 class ChatConfig:
     """The model behind `syntropy chat`."""
 
-    base_url: str = _doc("an OpenAI-compatible endpoint, e.g. a server on this machine", "http://127.0.0.1:11434/v1")
+    base_url: str = _doc(
+        "an OpenAI-compatible endpoint; in a project's file only on this machine", "http://127.0.0.1:11434/v1"
+    )
     model: str = _doc("the model's name there", "")
-    api_key_env: str = _doc("environment variable that holds the endpoint's key", "OPENAI_API_KEY")
+    api_key_env: str = _doc(
+        "environment variable that holds the endpoint's key; a project's file has no say in it", "OPENAI_API_KEY"
+    )
     tools: tuple[str, ...] = _doc("groups of tools the model may call; empty: those there is something for", ())
     max_iterations: int = _doc("rounds of tool calls for one question", 3)
     timeout_seconds: float = _doc("how long the endpoint may be silent", 60.0)

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..prompts import tools_first, without_tools
+from ..tools.desk import Desk
 from ..tools.formats import definitions
+from ..tools.knowledge import get_overview
 from ..tools.toolbox import Answer, Toolbox
+from ..untrusted import sealed
 from .model import Call, Model, Reply, ToolsRefusedError
 
 MAX_ITERATIONS = 3
@@ -37,7 +40,7 @@ class Used(NamedTuple):
 
 @dataclass
 class Turn:
-    """A question answered. `ended`: answered, or limit where the model would not stop calling tools."""
+    """A question answered. `ended`: answered; limit where all rounds were used up; empty where nothing was said."""
 
     question: str
     answer: str = ""
@@ -98,11 +101,14 @@ class Chat:
                 turn.used.append(Used(call.name, call.arguments, answer.error))
                 yield turn.used[-1]
                 self._messages.append({"role": "tool", "tool_call_id": call.id, "content": answer.text})
+        if last:
+            turn.ended = "limit"
+            turn.warning = f"stopped after {self._limit} rounds of tool calls: answered with what was found by then"
         if reply.calls or not reply.text:
-            turn.ended = "limit" if reply.calls else "empty"
-            said = f"stopped after {self._limit} rounds of tool calls" if reply.calls else "the model said nothing"
-            reply = Reply(f"{reply.text}\n({said})".strip())
-            yield Text(f"({said})")
+            turn.ended = turn.ended if last else "empty"
+            said = "(no answer)"
+            reply = Reply(f"{reply.text}\n{said}".strip())
+            yield Text(said)
         turn.answer += reply.text
         self._messages.append(reply.message())
         turn.sources = _sources(turn.answer, read)
@@ -120,11 +126,13 @@ class Chat:
         """Set the system prompt, in front of what was said."""
         with self._box.publication.current() as edition:
             project = edition.knowledge.meta["project"]
+            given = {k: v for k, v in get_overview(Desk(edition)).items() if k != "next"}
+            overview = Answer(sealed(given)).text
         if tools:
             told = tools_first(project, list(self._box.tools), page=self._page)
             self._definitions = definitions(tuple(self._box.tools.values()), "openai")
         else:
-            told = without_tools(project, self._box.call("get_overview", {}).text, page=self._page)
+            told = without_tools(project, overview, page=self._page)
             self._definitions = []
         self._messages = [{"role": "system", "content": told}, *self._messages[1:]]
 

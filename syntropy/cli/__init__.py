@@ -30,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _call(module, function, given)
     except SyntropyError as error:
         print(f"syntropy: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+        if advice := error.advice():
+            print(f"  {advice}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # the reader of our output left (`| head`); Python would complain again when it flushes at exit

@@ -11,24 +11,34 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.cli.read import opened
-from syntropy.errors import MissingDependencyError, UsageError
+from syntropy.config import load_config
+from syntropy.errors import MissingDependencyError, SyntropyError, UsageError
 
 if TYPE_CHECKING:
     from syntropy.chat.loop import Text, Turn, Used
     from syntropy.tools.toolbox import Toolbox
 
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
 def serve(given: argparse.Namespace) -> int:
     """Serve until the client leaves or a signal comes."""
-    groups = _groups(given.tools)
+    from syntropy.tools.toolbox import checked_groups
+
+    groups = checked_groups(_groups(given.tools))
     if given.print_config:
-        from syntropy.serve.clients import CLIENTS, client_config
+        from syntropy.serve.clients import CLIENTS, client_config, remote_config
 
         warn(f"for {CLIENTS[given.print_config]}")
-        print_json(client_config(given.print_config, _arguments(given, groups)))
+        if given.http:
+            print_json(remote_config(given.print_config, f"http://{given.host}:{given.port}/mcp"))
+        else:
+            print_json(client_config(given.print_config, _arguments(given, groups)))
         return 0
     if importlib.util.find_spec("mcp") is None:
         raise MissingDependencyError("serving needs mcp, which is not installed", hint="pip install 'syntropy[serve]'")
@@ -39,10 +49,12 @@ def serve(given: argparse.Namespace) -> int:
     toolbox = _toolbox(given, groups, section="serve")
     adapter = functools.partial(Adapter, toolbox)
     if given.http:
-        from syntropy.serve.http import PATH, serve_http
+        from syntropy.serve.http import serve_http
 
-        warn(f"serving http://{given.host}:{given.port}{PATH} ({', '.join(toolbox.groups)})")
-        anyio.run(lambda: serve_http(adapter(), host=given.host, port=given.port))
+        def ready(address: str) -> None:
+            warn(f"serving {address} ({', '.join(toolbox.groups)})")
+
+        anyio.run(lambda: serve_http(adapter(), host=given.host, port=given.port, ready=ready))
     else:
         from syntropy.serve.stdio import serve_stdio
 
@@ -53,7 +65,6 @@ def serve(given: argparse.Namespace) -> int:
 
 def tools(given: argparse.Namespace) -> int:
     """Print function definitions; without a published knowledge those of all groups but `memory`."""
-    from syntropy.errors import SyntropyError
     from syntropy.tools.formats import definitions
     from syntropy.tools.table import GROUPS, of_groups
     from syntropy.tools.toolbox import checked_groups, default_groups
@@ -74,13 +85,14 @@ def tools(given: argparse.Namespace) -> int:
 def chat(given: argparse.Namespace) -> int:
     """One question, or a conversation until the input ends."""
     from syntropy.chat.loop import Chat
-    from syntropy.chat.model import EndpointModel
+    from syntropy.chat.model import ChatError, EndpointModel
 
     without = given.tools.strip() == "none"
     with _toolbox(given, () if without else _groups(given.tools), section="chat") as toolbox:
         with toolbox.publication.current() as edition:
             settings = edition.knowledge.config.chat
-        base_url, name = given.base_url or settings.base_url, given.model or settings.model
+        base_url, api_key = _endpoint(given, settings.base_url)
+        name = given.model or settings.model
         if not name:
             raise UsageError("no model is named", hint="give --model, or set chat.model in syntropy.toml")
         rounds = given.max_iterations if given.max_iterations is not None else settings.max_iterations
@@ -89,27 +101,33 @@ def chat(given: argparse.Namespace) -> int:
         model = EndpointModel(
             base_url,
             name,
-            api_key=os.environ.get(settings.api_key_env, ""),
+            api_key=api_key,
             timeout=settings.timeout_seconds,
             retries=settings.retries,
         )
         talk = Chat(model, toolbox, tools=not without, page=given.page, max_iterations=rounds)
         asked = [" ".join(given.question)] if given.question else _typed()
         for question in asked:
-            _show(talk.ask(question), as_json=given.json)
+            try:
+                _show(talk.ask(question), as_json=given.json)
+            except ChatError:
+                print()
+                raise
     return 0
 
 
 def context(given: argparse.Namespace) -> int:
     """Print a context pack."""
-    from syntropy.cli.memory import memory_beside
     from syntropy.context import context_pack
+    from syntropy.publication import Edition
+    from syntropy.tools.desk import Desk
 
-    with opened(given) as knowledge, memory_beside(knowledge) as memory:
+    with opened(given) as knowledge:
+        desk = Desk(Edition(knowledge))
         pack = context_pack(
-            knowledge, memory.graph(), " ".join(given.task), budget=given.tokens, saved_rules=memory.saved_rules()
+            knowledge, desk.graph(), " ".join(given.task), budget=given.tokens, saved_rules=desk.saved_rules()
         )
-    warn(pack.warning)
+    warn("; ".join(filter(None, [pack.warning, *desk.warnings])))
     if given.json:
         print_json(pack.as_dict())
     else:
@@ -132,6 +150,8 @@ def cite(given: argparse.Namespace) -> int:
                 print(printable(f"  {name}: {place.verdict}{f' ({place.now})' if place.now else ''}"))
                 for line in place.text.splitlines():
                     print(printable(f"    {line}"))
+            elif name == "working tree":
+                print("  working tree: not compared (no file of a project here, a part of one, or credentials in it)")
     return 0 if found.current else 1
 
 
@@ -140,7 +160,7 @@ def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str
     from syntropy.publication import Publication
     from syntropy.tools.toolbox import Toolbox
 
-    publication = Publication(lambda: opened(given))
+    publication = Publication(lambda: opened(given), warms=section == "serve")
     try:
         with publication.current() as edition:
             configured = getattr(edition.knowledge.config, section).tools
@@ -150,20 +170,39 @@ def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str
         raise
 
 
+def _endpoint(given: argparse.Namespace, configured: str) -> tuple[str, str]:
+    """(address, key). A project's file may name a model on this machine, but not send questions and keys elsewhere.
+
+    Another address is taken from the command line, the environment or the user's own configuration, and only the
+    last two say which variable holds the key. Raises UsageError.
+    """
+    own = load_config(None).chat
+    base_url = given.base_url or configured
+    if urlsplit(base_url).scheme not in ("http", "https"):
+        raise UsageError(f"{base_url!r} is no address of an endpoint", hint="give one as http://127.0.0.1:11434/v1")
+    if not given.base_url and base_url != own.base_url and urlsplit(base_url).hostname not in LOOPBACK:
+        raise UsageError(
+            f"the project's file sends questions to {base_url}", hint="if you trust it, name it with --base-url"
+        )
+    return base_url, os.environ.get(own.api_key_env, "")
+
+
 def _groups(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _arguments(given: argparse.Namespace, groups: tuple[str, ...]) -> list[str]:
     """The arguments of `serve` again, with absolute paths: a client starts it from another folder."""
-    found: list[str] = []
-    for name in ("project", "out", "db"):
+    with opened(given) as knowledge:  # what cannot be opened now would not start there
+        root, file = knowledge.project, knowledge.database.path
+    found = ["--project", str(root.resolve())] if root else []
+    for name in ("out", "db"):
         if value := getattr(given, name):
             found += [f"--{name}", str(Path(value).resolve())]
     if not found:
-        with opened(given) as knowledge:
-            place = ("--project", knowledge.project) if knowledge.project else ("--db", knowledge.database.path)
-        found = [place[0], str(Path(str(place[1])).resolve())]
+        found = ["--db", str(file.resolve())]
+    if "memory" in groups and root is None:
+        warn("the tools of the group memory need a project: add --project")
     return found + (["--tools", ",".join(groups)] if groups else [])
 
 

@@ -17,7 +17,7 @@ from syntropy.artifacts import read_manifest
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.config import CONFIG_NAME, load_config, require_project
 from syntropy.errors import UsageError
-from syntropy.hooks import install_git_hooks, session_hook
+from syntropy.hooks import build_line, install_git_hooks, session_hook
 from syntropy.scaffold import detect_layout, write_config
 from syntropy.staleness import check_staleness
 from syntropy.state import last_build
@@ -30,32 +30,34 @@ def init(given: argparse.Namespace) -> int:
     root = Path(given.path)
     if not root.is_dir():
         raise UsageError(f"{root} is no folder", hint="name the project's folder")
-    if given.hooks:
-        _hooks(root.resolve())
     if (root / CONFIG_NAME).exists():
-        print(f"{root / CONFIG_NAME} exists: nothing to do (`syntropy build` builds)")
-        return 0
+        stays = "it stays" if given.hooks else "nothing to do"
+        print(f"{root / CONFIG_NAME} exists: {stays} (`syntropy build` builds)")
+        return _hooks(root.resolve()) if given.hooks else 0
     landmarks = detect_layout(root)
     written = write_config(root, landmarks)
     print(f"wrote {written}")
     for path, what in landmarks:
         print(f"  {path}: {what}")
-    print("  (artifacts go to build/: add it to .gitignore unless you mean to commit them)")
-    if given.no_build:
-        return 0
-    return _build(root, given, out="")
+    print("  (artifacts go to build/, caches to .syntropy/, saved rules and notes to .context/:")
+    print("  add them to .gitignore, except for what you mean to commit)")
+    code = 0 if given.no_build else _build(root, given, out="")
+    return max(code, _hooks(root.resolve())) if given.hooks else code
 
 
-def _hooks(root: Path) -> None:
-    """Install git's hooks, and say what an agent needs."""
+def _hooks(root: Path) -> int:
+    """Install git's hooks, and say what an agent needs; 1 where another hook is in the way."""
     program = launcher.program()
-    written = install_git_hooks(root, program)
+    written, foreign = install_git_hooks(root, program)
     for target in written:
-        print(f"wrote {target} (rebuilds after commits; .syntropy/hook.log says how it went)")
-    if not written:
+        print(f"wrote {target} (rebuilds in the background; .syntropy/hook.log says how it went)")
+    if not written and not foreign:
         print("git hooks: already there")
+    for target in foreign:
+        warn(f"{target} is not ours and stays; add this line to it: {build_line(root, program)} &")
     print("for an agent's session start, in .claude/settings.json:")
     print_json(session_hook(root, program))
+    return 1 if foreign else 0
 
 
 def build(given: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from typing import Any
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.config import find_project
 from syntropy.errors import ProjectNotFoundError, UsageError
-from syntropy.knowledge import Knowledge
-from syntropy.memory import Memory, notes_path, now_utc, open_memory
+from syntropy.memory import Memory, now_utc, open_memory
 from syntropy.notes import transfer
 from syntropy.notes.entries import Conflict
 from syntropy.notes.store import NotesError
@@ -312,17 +310,6 @@ def _memory(given: argparse.Namespace, *, alone: bool = False) -> Memory:
     if given.file_path:
         memory.path = Path(given.file_path)
     return memory
-
-
-@contextlib.contextmanager
-def memory_beside(knowledge: Knowledge) -> Iterator[Memory]:
-    """The project's notes with knowledge that is open; none to read where there is no project."""
-    root = knowledge.project
-    memory = Memory(notes_path(knowledge.config, root) if root else Path(os.devnull), knowledge, borrowed=True)
-    try:
-        yield memory
-    finally:
-        memory.close()
 
 
 def _warn_of(conflict: Conflict) -> None:

@@ -211,9 +211,9 @@ def _reader(
 ) -> argparse.ArgumentParser:
     """A command that reads published knowledge: all of them say in the same way from where."""
     parser = _command(commands, name, run, text, example)
+    parser.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
-    where.add_argument("--out", metavar="DIR", help="a folder of artifacts")
+    where.add_argument("--out", metavar="DIR", help="a folder of artifacts (default: the project's)")
     where.add_argument("--db", metavar="FILE", help="a database file")
     _json(parser)
     return parser

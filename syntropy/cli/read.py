@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 def opened(given: argparse.Namespace) -> Knowledge:
     """The knowledge that --project, --out, --db, their environment variables or the folder name."""
-    if not (given.project or given.out or given.db):
-        given.db = os.environ.get("SYNTROPY_DB")
-        given.out = None if given.db else os.environ.get("SYNTROPY_OUT")
-        given.project = None if given.db or given.out else os.environ.get("SYNTROPY_PROJECT")
-    return open_knowledge(project=given.project or None, out=given.out or None, db=given.db or None)
+    project, out, db = given.project, given.out, given.db
+    if not (project or out or db):
+        project, out, db = (os.environ.get(f"SYNTROPY_{name}") for name in ("PROJECT", "OUT", "DB"))
+        out = None if db else out
+    return open_knowledge(project=project or None, out=out or None, db=db or None)
 
 
 def search(given: argparse.Namespace) -> int:

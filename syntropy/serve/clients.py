@@ -20,8 +20,17 @@ def client_config(client: str, arguments: Sequence[str]) -> dict[str, Any]:
     """JSON for a client; `arguments` are those of `syntropy serve`, with absolute paths."""
     command = [*program(), "serve", *arguments]
     launch = {"command": command[0], "args": command[1:]}
+    return _entry(client, launch)
+
+
+def remote_config(client: str, address: str) -> dict[str, Any]:
+    """JSON for a client of a server that is running (`--http`)."""
+    return _entry(client, {"type": "http", "url": address} if client in ("claude", "vscode") else {"url": address})
+
+
+def _entry(client: str, server: dict[str, Any]) -> dict[str, Any]:
     if client == "vscode":
-        return {"servers": {"syntropy": {"type": "stdio", **launch}}}
+        return {"servers": {"syntropy": {"type": "stdio"} | server}}
     if client == "zed":
-        return {"context_servers": {"syntropy": {"source": "custom", **launch, "env": {}}}}
-    return {"mcpServers": {"syntropy": launch}}
+        return {"context_servers": {"syntropy": {"source": "custom"} | server}}
+    return {"mcpServers": {"syntropy": server}}

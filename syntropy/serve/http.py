@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 
 import anyio
 import uvicorn
@@ -17,10 +18,18 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PATH = "/mcp"
 
 
-async def serve_http(adapter: Adapter, *, host: str, port: int) -> None:
-    """Serve until SIGINT or SIGTERM. Raises UsageError for a host that others can reach."""
+async def serve_http(adapter: Adapter, *, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is told the address.
+
+    Raises UsageError for a host that others can reach, and for a port that cannot be used.
+    """
     if host not in LOOPBACK:
         raise UsageError(f"{host} can be reached from outside", hint=f"use one of: {', '.join(LOOPBACK)}")
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"port {port} cannot be used: {error}", hint="give another --port") from error
     names = [f"[{name}]" if ":" in name else name for name in LOOPBACK]
     checks = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -33,10 +42,11 @@ async def serve_http(adapter: Adapter, *, host: str, port: int) -> None:
         app, host=host, port=port, http="h11", ws="none", log_level="warning", timeout_graceful_shutdown=1
     )
     server = _Server(config)
+    ready(f"http://{names[LOOPBACK.index(host)]}:{port}{PATH}")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(on_signal, lambda: setattr(server, "should_exit", True))
         tasks.start_soon(adapter.warm)
-        await server.serve()
+        await server.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +13,7 @@ from ..artifacts import INDEX_MD, MANIFEST, locate
 from ..errors import DocumentNotFoundError
 from ..publication import Edition
 from ..tools.desk import Desk
-from ..tools.knowledge import get_overview
+from ..tools.knowledge import get_overview, published
 from ..untrusted import fenced, visible
 
 SCHEME = "syntropy://"
@@ -73,8 +75,11 @@ def _index(edition: Edition) -> str:
     manifest = edition.knowledge.database.manifest
     if manifest is not None:
         file = locate(edition.knowledge.database.folder, INDEX_MD)
-        if file.is_file():
-            return fenced(file.read_text(encoding="utf-8"))
+        expected = manifest.artifacts.get(INDEX_MD)
+        with contextlib.suppress(OSError):  # a publication may be moving it
+            text = file.read_bytes()
+            if expected and hashlib.sha256(text).hexdigest() == expected[1]:  # that of this edition, no newer one
+                return fenced(text.decode("utf-8"))
     overview = get_overview(Desk(edition), detailed=True)
     return fenced(str(overview["documents"]))
 
@@ -97,6 +102,7 @@ def _stats(edition: Edition) -> str:
         "drift": float(meta["drift_score"]),
         "model": meta["model"],
         "build_id": meta["build_id"],
+        "published": published(edition.knowledge.database),
     }
     return visible(json.dumps(facts, indent=2, ensure_ascii=False))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -57,7 +58,6 @@ class Adapter:
 
     def __init__(self, toolbox: Toolbox, *, clock: Callable[[], str] = now_utc) -> None:
         self._box, self._publication, self._clock = toolbox, toolbox.publication, clock
-        self._publication.warming = True  # see `warm`
         self._limiter = anyio.CapacityLimiter(WORKERS)
         self._answered = anyio.Event()
         self._tools = types.ListToolsResult(tools=[_definition(tool) for tool in toolbox.tools.values()])
@@ -148,12 +148,14 @@ class Adapter:
             return visible(f"{told}\n\nQuestion: {question}")
 
     def _session(self, desk: Desk, budget: str) -> str:
-        if budget and not budget.isdecimal():
-            raise MCPError(types.INVALID_PARAMS, f"budget {budget!r} is no number of tokens")
+        if budget and not re.fullmatch(r"\d{1,6}", budget):
+            raise MCPError(types.INVALID_PARAMS, f"budget {budget[:40]!r} is no number of tokens")
         if desk.notes_file is None:
             return "There is no project here, so there are no saved rules."
         with desk.memory() as memory:
-            told = memory.session(budget=int(budget or SESSION_BUDGET), now=now())
+            told = memory.session(
+                budget=int(budget or SESSION_BUDGET), now=now(), maintain="memory" in self._box.groups
+            )
         return visible(told.text()) or "No rules are saved, and nothing happened lately."
 
     async def _complete(self, _: object, params: types.CompleteRequestParams) -> types.CompleteResult:
@@ -170,9 +172,9 @@ class Adapter:
         return types.CompleteResult(completion=completion)
 
     async def _run(self, function: Callable[..., _Result], *arguments: Any) -> _Result:
-        """In a thread: a search does not stop others, and one whose caller left is not waited for."""
+        """In a thread: a call does not stop others. A cancelled one keeps its place until it ends."""
         call = functools.partial(function, *arguments)
-        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
+        return await anyio.to_thread.run_sync(call, limiter=self._limiter)
 
 
 def _definition(tool: Tool) -> types.Tool:

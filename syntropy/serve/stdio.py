@@ -69,6 +69,7 @@ class LineSplitter:
         self._parts: list[bytes] = []
         self._size = 0
         self._refused = b""
+        self._long = False
 
     def feed(self, block: bytes) -> list[str]:
         """The lines that end in this block."""
@@ -86,14 +87,14 @@ class LineSplitter:
         if self._size <= self._limit:
             self._parts.append(piece)
             return
-        if not self._refused:
-            self._refused = b"".join(self._parts)[:_KEPT]
+        if not self._long:
+            self._long, self._refused = True, b"".join([*self._parts, piece[:_KEPT]])[:_KEPT]
         self._parts = [(b"".join(self._parts) + piece)[-_KEPT:]]
 
     def _line(self) -> str:
-        raw, refused = b"".join(self._parts), self._refused
-        size, self._parts, self._size, self._refused = self._size, [], 0, b""
-        if not refused:
+        raw, refused, too_long = b"".join(self._parts), self._refused, self._long
+        size, self._parts, self._size, self._refused, self._long = self._size, [], 0, b"", False
+        if not too_long:
             return raw.decode("utf-8", "replace") if raw.strip() else ""
         print(f"syntropy: a message of {size} bytes was refused (at most {self._limit})", file=sys.stderr)
         found = _ID_FIRST.search(refused) or _ID_LAST.search(raw)

@@ -9,6 +9,9 @@ from ..ids import Citation
 from ..untrusted import Data
 from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, following, page
 
+MOST_RELATED = 20
+MOST_CATEGORIES = 20
+
 
 def get_command(desk: Desk, *, name: str, detailed: bool = False) -> dict[str, Any]:
     """One command with its syntax; `match` says how it was found, `difference` what it lacks."""
@@ -16,19 +19,22 @@ def get_command(desk: Desk, *, name: str, detailed: bool = False) -> dict[str, A
     document = desk.knowledge.document(match.command.place)
     body = document.text.split("\n---\n", 1)[-1].lstrip("\n") if document.text.startswith("---\n") else document.text
     citation = Citation(document.package, document.commit, document.path, 1, document.line_count)
+    shown = page(body, desk, "", DETAILED_TOKENS if detailed else CONCISE_TOKENS)
     answer: dict[str, Any] = {
         "match": match.how,
         "command": match.command.title,
         **({"difference": match.difference} if match.difference else {}),
-        "text": Data(page(body, desk, "", DETAILED_TOKENS if detailed else CONCISE_TOKENS).text),
+        "text": Data(shown.text),
         "citation": proven(citation, document.text),
     }
+    if shown.next_cursor:
+        answer["next"] = "get_document with the citation reads all of it, page by page"
     if detailed:
         answer |= {
             "id": match.command.key,
             "category": match.command.category,
             "aliases": list(match.command.aliases),
-            "related": [target for _, target, _ in document.related][:20],
+            "related": [target for _, target, _ in document.related][:MOST_RELATED],
         }
     return answer
 
@@ -40,6 +46,7 @@ def list_commands(desk: Desk, *, category: str = "", detailed: bool = False, cur
     lines = [f"{c.title}: {c.summary}" if detailed and c.summary else c.title for c in found]
     shown = page("\n".join(lines), desk, cursor, DETAILED_TOKENS if detailed else CONCISE_TOKENS)
     answer: dict[str, Any] = {"count": len(found), "commands": Data(shown.text)}
-    if not category:
-        answer["categories"] = commands.categories()
+    if not category and not cursor:
+        categories = sorted(commands.categories().items(), key=lambda entry: (-entry[1], entry[0]))
+        answer["categories"] = dict(sorted(categories[:MOST_CATEGORIES]))
     return {**answer, **following(shown.next_cursor)}

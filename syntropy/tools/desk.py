@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,10 +23,10 @@ DETAILED_TOKENS = 6_000
 
 
 class Desk:
-    """One edition of the knowledge and the notes beside it. `warming`: the encoder is not loaded yet."""
+    """One edition of the knowledge and the notes beside it. `asked`: digest of the call, for cursors."""
 
-    def __init__(self, edition: Edition, *, warming: bool = False, clock: Callable[[], str] = now_utc) -> None:
-        self.edition, self.warming, self.clock = edition, warming, clock
+    def __init__(self, edition: Edition, *, asked: str = "", clock: Callable[[], str] = now_utc) -> None:
+        self.edition, self.warming, self.asked, self.clock = edition, edition.warming, asked, clock
         self.knowledge = edition.knowledge
         self.warnings: list[str] = []
         """What the caller should know beside the answer."""
@@ -91,23 +94,64 @@ class Page(NamedTuple):
 
 
 def page(text: str, desk: Desk, cursor: str, limit: int) -> Page:
-    """The piece of a text from a cursor on. Raises UsageError for cursors of other publications."""
+    """The piece of a text from a cursor on, of at most `limit` tokens as JSON. Raises UsageError: see `position`."""
     start = position(desk, cursor)
-    piece = cut(text[start:], limit)
+    piece = fit(text[start:], limit)
     end = start + len(piece)
     return Page(piece, start, cursor_at(desk, end) if end < len(text) else "")
 
 
-def position(desk: Desk, cursor: str) -> int:
-    """Where a cursor stands; 0 for an empty one. Raises UsageError."""
+def fit(text: str, limit: int) -> str:
+    """The longest beginning of at most about `limit` tokens, counted as JSON: quotes and line ends are escaped."""
+    piece = cut(text, limit)
+    while piece and (size := tokens(json.dumps(piece, ensure_ascii=False))) > limit + 1:
+        piece = cut(piece, min(tokens(piece) - 1, tokens(piece) * limit // size))
+    return piece
+
+
+def fitting(
+    items: Sequence[dict[str, Any]], desk: Desk, start: int, limit: int, room: int, *, listing: str = "", kept: str = ""
+) -> tuple[list[dict[str, Any]], str]:
+    """Items from `start` on, at most `limit` and as many as `room` tokens hold (one at least), and the cursor."""
+    taken: list[dict[str, Any]] = []
+    for item in items[start : start + limit]:
+        room -= tokens(json.dumps(item, ensure_ascii=False))
+        if room < 0 and taken:
+            break
+        taken.append(item)
+    end = start + len(taken)
+    return taken, cursor_at(desk, end, listing=listing, kept=kept) if end < len(items) else ""
+
+
+def position(desk: Desk, cursor: str, *, listing: str = "") -> int:
+    """Where a cursor stands; 0 for an empty one.
+
+    Raises UsageError for a cursor of another publication, of other arguments, or of a listing that has changed.
+    """
     if not cursor:
         return 0
-    build, _, place = cursor.partition(".")
-    if not place.isdecimal():
-        raise UsageError(f"{cursor!r} is no cursor", hint="give a next_cursor of an answer, or none")
-    if build != desk.build:
+    found = _CURSOR.fullmatch(cursor)
+    if not found:
+        raise UsageError(f"{cursor[:40]!r} is no cursor", hint="give a next_cursor of an answer, or none")
+    if found["build"] != desk.build:
         raise UsageError("the knowledge was published anew since that answer", hint="begin again, without the cursor")
-    return int(place)
+    if found["asked"] != _digest(desk.asked, listing):
+        raise UsageError(
+            "that cursor belongs to other arguments, or what it lists has changed",
+            hint="repeat the arguments, or begin again without the cursor",
+        )
+    return int(found["place"])
+
+
+def kept_in(cursor: str) -> str:
+    """What `cursor_at` was given to keep; "" where there is nothing."""
+    found = _CURSOR.fullmatch(cursor)
+    return found["kept"] or "" if found else ""
+
+
+def cursor_at(desk: Desk, place: int, *, listing: str = "", kept: str = "") -> str:
+    """The cursor of a place in an answer. `listing` is what may change meanwhile, `kept` a word to go on with."""
+    return f"{desk.build}.{_digest(desk.asked, listing)}.{place}" + (f".{kept}" if kept else "")
 
 
 def following(cursor: str) -> dict[str, str]:
@@ -115,20 +159,8 @@ def following(cursor: str) -> dict[str, str]:
     return {"next_cursor": cursor} if cursor else {}
 
 
-def cursor_at(desk: Desk, place: int) -> str:
-    """The cursor of a place in an answer of this publication."""
-    return f"{desk.build}.{place}"
+_CURSOR = re.compile(r"(?P<build>[0-9a-f]{8})\.(?P<asked>[0-9a-f]{6})\.(?P<place>\d{1,9})(?:\.(?P<kept>[a-z]{1,9}))?")
 
 
-def fitting(
-    items: Sequence[dict[str, Any]], desk: Desk, start: int, limit: int, room: int
-) -> tuple[list[dict[str, Any]], str]:
-    """Items from `start` on, at most `limit` and as many as `room` tokens hold (one at least), and the cursor."""
-    taken: list[dict[str, Any]] = []
-    for item in items[start : start + limit]:
-        room -= tokens(str(item))
-        if room < 0 and taken:
-            break
-        taken.append(item)
-    end = start + len(taken)
-    return taken, cursor_at(desk, end) if end < len(items) else ""
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:6]

@@ -9,7 +9,10 @@ from ..graph import TACIT, Edge, Node
 from ..untrusted import Data
 from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fitting, following, page, position
 
-_EDGES = 10
+FEW_EDGES, MOST_EDGES = 10, 60
+"""Relations in an answer, concise and detailed; `get_neighbors` pages through all."""
+
+ENTITY_TOKENS = DETAILED_TOKENS - 2_000
 
 
 def get_entity(desk: Desk, *, name: str, detailed: bool = False) -> dict[str, Any]:
@@ -17,18 +20,20 @@ def get_entity(desk: Desk, *, name: str, detailed: bool = False) -> dict[str, An
     graph = desk.graph()
     node = graph.entity(name)
     edges = [edge for _, edge, _ in graph.neighbors(node.name)]
-    shown = edges if detailed else edges[:_EDGES]
+    shown = edges[: MOST_EDGES if detailed else FEW_EDGES]
     answer: dict[str, Any] = {"entity": _node(node), "relations": [_edge(edge) for edge in shown]}
-    if len(shown) < len(edges):
-        answer["next"] = f"{len(edges) - len(shown)} more relations: detailed=true or get_neighbors"
+    rest = [f"{len(edges) - len(shown)} more relations: get_neighbors"] * (len(shown) < len(edges))
     if node.layer == TACIT:
         with desk.memory() as memory:
             insight = memory.insights().get(node.name)
-        answer |= {"text": Data(insight.content), "confidence": insight.confidence}
-        return answer
-    document = desk.knowledge.document(node.path)
-    text = document.text if detailed else document.summary
-    return {**answer, "text": Data(page(text, desk, "", DETAILED_TOKENS if detailed else CONCISE_TOKENS).text)}
+        text, answer["confidence"] = insight.content, insight.confidence
+    else:
+        document = desk.knowledge.document(node.path)
+        text = document.text if detailed else document.summary
+    piece = page(text, desk, "", ENTITY_TOKENS if detailed else CONCISE_TOKENS)
+    if piece.next_cursor:
+        rest.append("the text goes on: get_document" if node.path else "the text goes on: `syntropy insight show`")
+    return {**answer, "text": Data(piece.text), **({"next": "; ".join(rest)} if rest else {})}
 
 
 def get_neighbors(

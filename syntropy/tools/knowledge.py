@@ -5,27 +5,38 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from ..citing import proven
-from ..context import context_pack
+from ..context import MIN_BUDGET, context_pack
 from ..errors import UsageError
 from ..filters import SOURCES
-from ..ids import PROJECT_PACKAGE, Citation, place_of
+from ..ids import CITED_LINES, PROJECT_PACKAGE, Citation, place_of
+from ..index import Database
 from ..memory import Fresh
 from ..passages import Hit
+from ..times import iso
+from ..tokens import tokens
 from ..untrusted import Data
-from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fitting, following, page, position
+from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fit, fitting, following, kept_in, page, position
 
 SEARCH_TOKENS = 1_200
 """Text of one concise answer of a search; names, citations and marks of ten hits take about 500 more."""
 
-PACK_SHARE = 0.85
-"""Of the budget of `get_context`, for the text; JSON and the list of citations take the rest."""
+PACK_SHARE = 0.9
+MARKS = 12
+"""Of the budget of `get_context`, for the text at first; less where JSON and the citations take more than the rest."""
 
 FRESH_HITS = 3
+FRESH_TOKENS = 120
+"""How many insights and notes a search shows, and how much of each."""
+
+WEAK_SCORE = 0.3
+"""The demo's questions have best scores from 0.35 on (but for one in German), questions on other things up to 0.25."""
+
+MOST_RELATED = 20
 _NAMED = 5
-_LINES = re.compile(r"#L(\d+)(?:-L?(\d+))?(?:~[0-9a-f]+)?$")
 
 
 def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dict[str, Any]:
@@ -39,6 +50,8 @@ def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dic
         kinds.setdefault(kind, []).append(f"{place_of(package, path)}: {title}")
     answer: dict[str, Any] = {
         "project": meta["project"],
+        "build": desk.build,
+        "published": published(desk.knowledge.database),
         "counts": {kind: len(lines) for kind, lines in kinds.items()},
         "rules": int(database.rows("SELECT count(*) FROM rules")[0][0]),
     }
@@ -51,6 +64,11 @@ def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dic
         answer["documents"] = Data(page(some, desk, "", CONCISE_TOKENS).text)
         answer["next"] = "search_knowledge finds passages; detailed=true lists all documents"
     return answer
+
+
+def published(database: Database) -> str:
+    """When the database was published: the time of its file, ISO 8601."""
+    return iso(datetime.fromtimestamp(database.stamp[2] / 1e9, UTC))
 
 
 def search_knowledge(
@@ -68,10 +86,11 @@ def search_knowledge(
 ) -> dict[str, Any]:
     """Passages, best first, and fresh insights and notes where nothing filters."""
     start = position(desk, cursor)
-    waiting = desk.warming and mode not in ("fast", "semantic")
+    _check_packages(desk, packages)
+    waiting = desk.warming and mode not in ("fast", "semantic") and not cursor
     found = desk.knowledge.search(
         query,
-        mode="fast" if waiting else mode,
+        mode=kept_in(cursor) or ("fast" if waiting else mode),
         sources=[name for name in types if name in SOURCES],
         kinds=[name for name in types if name not in SOURCES],
         packages=packages,
@@ -79,17 +98,29 @@ def search_knowledge(
         where=dict(where or {}),
         limit=start + limit + 1,
     )
+    room = DETAILED_TOKENS if detailed else SEARCH_TOKENS
+    fresh = [] if types or packages or tags or where or start else _fresh(desk, query)
     hits = [_hit(hit, detailed=detailed) for hit in found.hits]
-    shown, more = fitting(hits, desk, start, limit, DETAILED_TOKENS if detailed else SEARCH_TOKENS)
+    shown, more = fitting(hits, desk, start, limit, room - FRESH_TOKENS * len(fresh), kept=found.mode)
     answer: dict[str, Any] = {"mode": found.mode, "hits": shown, **following(more)}
-    if not (types or packages or tags or where or start) and (fresh := _fresh(desk, query)):
+    if fresh:
         answer["fresh"] = [
-            {"id": one.name, "kind": one.kind, "created": one.created_at[:10], "text": Data(one.text[:500])}
+            {
+                "id": one.name,
+                "kind": one.kind,
+                "created": one.created_at[:10],
+                "text": Data(fit(one.text, FRESH_TOKENS)),
+            }
             for one in fresh
         ]
     if not found.hits:
-        near = f"; titles that come near: {'; '.join(found.suggestions)}" if found.suggestions else ""
-        answer["next"] = f"nothing found: say so, or try other words or fewer filters{near}"
+        answer["next"] = "nothing found: say so, or try other words or fewer filters"
+        if found.suggestions and not found.warning:
+            answer["near_titles"] = Data(fit("; ".join(found.suggestions), FRESH_TOKENS))
+    elif found.hits[0].score < WEAK_SCORE:
+        answer["next"] = "the hits are weak: they may not answer this; say so, or try other words"
+    if unknown := [term for term in found.unknown_terms if term not in found.corrections]:
+        answer["unknown_terms"] = unknown[:MOST_RELATED]
     if found.warning:
         desk.warnings.append(found.warning)
     if waiting:
@@ -103,10 +134,10 @@ def get_document(
 ) -> dict[str, Any]:
     """A document or some of its lines, in pages."""
     knowledge = desk.knowledge
-    if not lines and (span := _LINES.search(path)):
-        lines = f"{span.group(1)}-{span.group(2) or span.group(1)}"
+    if not lines and (span := CITED_LINES.search(path)):
+        lines = f"{span['start']}-{span['end'] or span['start']}"
     find = {"system": knowledge.system_doc, "user": knowledge.user_doc}.get(scope, knowledge.document)
-    document = find(_LINES.sub("", path))
+    document = find(CITED_LINES.sub("", path))
     every = document.text.split("\n")
     first, last = _span(lines) if lines else (1, len(every))
     if first > document.line_count:
@@ -132,7 +163,7 @@ def get_document(
             "key": document.key,
             "status": document.status,
             "tags": list(document.tags),
-            "related": [f"{kind} {target}" for kind, target, _ in document.related][:20],
+            "related": [f"{kind} {target}" for kind, target, _ in document.related][:MOST_RELATED],
         }
     return answer
 
@@ -172,20 +203,27 @@ def list_contexts(desk: Desk, *, detailed: bool = False) -> dict[str, Any]:
 
 def get_context(desk: Desk, *, task: str, budget: int = 2_000) -> dict[str, Any]:
     """What to know for a task, packed into a budget."""
-    pack = context_pack(
-        desk.knowledge,
-        desk.graph(),
-        task,
-        budget=int(budget * PACK_SHARE),
-        saved_rules=desk.saved_rules(),
-        mode="fast" if desk.warming else "",
-    )
+    room = int(budget * PACK_SHARE)
+    while True:
+        pack = context_pack(
+            desk.knowledge,
+            desk.graph(),
+            task,
+            budget=room,
+            saved_rules=desk.saved_rules(),
+            mode="fast" if desk.warming else "",
+        )
+        answer: dict[str, Any] = {
+            "context": Data(pack.text()),
+            "citations": [part.citation.partition("~")[0] for part in pack.parts if part.role == "passage"],
+        }
+        over = tokens(json.dumps(answer, ensure_ascii=False)) - budget + MARKS
+        if over <= 0 or room - over < MIN_BUDGET:
+            break
+        room -= over
     if pack.warning:
         desk.warnings.append(pack.warning)
-    return {
-        "context": Data(pack.text()),
-        "citations": [part.citation.partition("~")[0] for part in pack.parts if part.role == "passage"],
-    }
+    return answer
 
 
 def _hit(hit: Hit, *, detailed: bool) -> dict[str, Any]:
@@ -211,7 +249,18 @@ def _fresh(desk: Desk, query: str) -> list[Fresh]:
     if path is None or not path.is_file() or not desk.knowledge.config.notes.in_search:
         return []
     with desk.memory() as memory:
-        return memory.recall(query, limit=FRESH_HITS).hits
+        recalled = memory.recall(query, limit=FRESH_HITS)
+    if recalled.warning:
+        desk.warnings.append(recalled.warning)
+    return recalled.hits
+
+
+def _check_packages(desk: Desk, packages: Sequence[str]) -> None:
+    """Raises UsageError for packages that are not there."""
+    known = [name for (name,) in desk.knowledge.database.rows("SELECT DISTINCT package FROM documents ORDER BY 1")]
+    for name in packages:
+        if name not in known:
+            raise UsageError(f"unknown package {name!r}", hint=f"there are: {', '.join(known)}")
 
 
 def _some(lines: Sequence[str]) -> list[str]:
@@ -220,8 +269,8 @@ def _some(lines: Sequence[str]) -> list[str]:
 
 
 def _span(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"L?(\d+)(?:-L?(\d+))?", text.strip())
+    match = re.fullmatch(r"L?(\d{1,9})(?:-L?(\d{1,9}))?", text.strip())
     first, last = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (0, 0)
     if not 1 <= first <= last:
-        raise UsageError(f"lines {text!r} are no range", hint="give them as 10-20, from 1")
+        raise UsageError(f"lines {text[:40]!r} are no range", hint="give them as 10-20, from 1")
     return first, last

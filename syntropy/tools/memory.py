@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import UsageError
 from ..memory import SAVED
 from ..notes.insights import Insight
 from ..notes.linking import Link
-from ..tokens import cut
+from ..notes.store import NotesError
 from ..untrusted import Data
-from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fitting, following, page, position
+from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fit, fitting, following, position
+
+_SINCE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 INSIGHT_TOKENS = 400
-"""Of one insight in an answer; `get_entity` gives all of it."""
+RULE_TOKENS, NOTE_TOKENS = 300, 60
+"""Of one insight, rule or note in an answer; `get_entity` and `detailed` give more."""
+
+MOST_INSIGHTS = 20
+"""The seed's limit of a search."""
 
 
 def add_insight(
@@ -41,9 +49,11 @@ def search_insights(desk: Desk, *, query: str, limit: int = 10, cursor: str = ""
     if desk.notes_file is not None and not desk.notes_file.is_file():
         return {"insights": []}
     with desk.memory() as memory:
-        found = memory.search_insights(query, limit=limit)
+        found = memory.search_insights(query, limit=MOST_INSIGHTS)
     insights = [{**_insight(one.insight), "score": one.score} for one in found]
-    shown, more = fitting(insights, desk, position(desk, cursor), limit, CONCISE_TOKENS)
+    listing = " ".join(one.insight.id for one in found)
+    start = position(desk, cursor, listing=listing)
+    shown, more = fitting(insights, desk, start, limit, CONCISE_TOKENS, listing=listing)
     return {"insights": shown, **following(more)}
 
 
@@ -61,7 +71,7 @@ def save_rule(desk: Desk, *, label: str, content: str) -> dict[str, Any]:
         rule = memory.rules(write=True).save(label, content, now=desk.clock())
         conflicts = [c for c in memory.all_rules()[1] if rule.label in (c.label, c.other)]
     desk.warnings += [f"{c.label} and {c.other}: {c.why}" for c in conflicts]
-    return {"label": rule.label, "content": Data(rule.content)}
+    return {"label": rule.label, "content": Data(fit(rule.content, RULE_TOKENS))}
 
 
 def delete_rule(desk: Desk, *, label: str) -> dict[str, Any]:
@@ -74,14 +84,27 @@ def delete_rule(desk: Desk, *, label: str) -> dict[str, Any]:
 def list_rules(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dict[str, Any]:
     """Saved rules; `detailed` adds those of the project's files."""
     with desk.memory() as memory:
+        if memory.path.is_file():
+            try:
+                memory.rules()
+            except NotesError as error:
+                if not detailed:
+                    raise
+                desk.warnings.append(f"saved rules were left out: {error.message}")
         found = memory.all_rules()[0]
     rules = [
-        {"label": rule.label, "content": Data(rule.text), **({"origin": rule.origin} if detailed else {})}
+        {
+            "label": rule.label,
+            "content": Data(fit(rule.text, RULE_TOKENS)),
+            **({"origin": rule.origin} if detailed else {}),
+        }
         for rule in found
         if detailed or rule.origin == SAVED
     ]
+    listing = " ".join(f"{rule['label']}" for rule in rules)
+    start = position(desk, cursor, listing=listing)
     room = DETAILED_TOKENS if detailed else CONCISE_TOKENS
-    shown, more = fitting(rules, desk, position(desk, cursor), len(rules), room)
+    shown, more = fitting(rules, desk, start, len(rules), room, listing=listing)
     return {"rules": shown, **following(more)}
 
 
@@ -110,14 +133,26 @@ def list_notes(
     cursor: str = "",
 ) -> dict[str, Any]:
     """Notes, the newest first."""
+    if since and not _SINCE.match(since):
+        raise UsageError(f"since {since[:40]!r} is no date", hint="give it as 2026-11-22")
     if desk.notes_file is not None and not desk.notes_file.is_file():
-        return {"count": 0, "notes": Data("")}
+        return {"count": 0, "notes": []}
     with desk.memory() as memory:
-        found = memory.notes().all(since=since, kind=type, project=project, limit=limit)
-    lines = [f"{n.id} {n.created_at[:16]} [{n.type}] {' '.join(n.content.split())}" for n in found]
-    shown = page("\n".join(lines), desk, cursor, DETAILED_TOKENS if detailed else CONCISE_TOKENS)
-    answer: dict[str, Any] = {"count": len(found), "notes": Data(shown.text)}
-    return {**answer, **following(shown.next_cursor)}
+        found = memory.notes().all(since=since, kind=type, project=project)
+    listing = " ".join(str(note.id) for note in found)
+    start = position(desk, cursor, listing=listing)
+    notes = [
+        {
+            "id": note.id,
+            "created": note.created_at[:16],
+            "type": note.type,
+            "text": Data(fit(" ".join(note.content.split()), RULE_TOKENS if detailed else NOTE_TOKENS)),
+        }
+        for note in found
+    ]
+    room = DETAILED_TOKENS if detailed else CONCISE_TOKENS
+    shown, more = fitting(notes, desk, start, limit, room, listing=listing)
+    return {"count": len(found), "notes": shown, **following(more)}
 
 
 def _link(link: Link) -> dict[str, Any]:
@@ -127,7 +162,7 @@ def _link(link: Link) -> dict[str, Any]:
 def _insight(insight: Insight) -> dict[str, Any]:
     return {
         "id": insight.id,
-        "text": Data(cut(insight.content, INSIGHT_TOKENS)),
+        "text": Data(fit(insight.content, INSIGHT_TOKENS)),
         "confidence": insight.confidence,
         "tags": list(insight.tags),
         "relations": insight.relations,

@@ -217,7 +217,7 @@ TOOLS = (
             _may("type", "", {"type": "string", "enum": list(TYPES)}), _may("since", "date"), _may("project"),
             _may("limit", "", _number(20, 200)), _DETAILED, _CURSOR,
         ),
-        {"count": "integer", "notes": "string"},
+        {"count": "integer", "notes": "array"},
     ),
 )  # fmt: skip
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ..errors import MissingDependencyError, SyntropyError, UsageError
+from ..ids import well_formed
 from ..knowledge import Knowledge
 from ..memory import now_utc
 from ..publication import Publication
 from ..schema import ENTITY_KINDS
-from ..untrusted import sealed, visible
-from .desk import Desk
+from ..tokens import tokens
+from ..untrusted import Data, sealed
+from .desk import Desk, fit
 from .table import GROUPS, Tool, of_groups
 
 
@@ -59,31 +62,38 @@ class Toolbox:
         tool = self.tools.get(name)
         try:
             if tool is None:
-                raise UsageError(f"there is no tool {name!r}", hint=_did_you_mean(name, list(self.tools)))
-            self._check(tool, arguments)
+                raise UsageError(f"there is no tool {name[:80]!r}", hint=_did_you_mean(name, list(self.tools)))
+            given = self._checked(tool, arguments)
+            asked = json.dumps([name, {k: v for k, v in given.items() if k != "cursor"}], sort_keys=True)
             with self.publication.current() as edition:
-                desk = Desk(edition, warming=self.publication.warming, clock=self._clock)
-                answer = tool.run(desk, **arguments)
-                warnings = [*desk.warnings, *filter(None, [self.publication.problem])]
-                return Answer(sealed({**answer, **({"warning": "; ".join(warnings)} if warnings else {})}))
+                desk = Desk(edition, asked=asked, clock=self._clock)
+                answer = tool.run(desk, **given)
+            warnings = [*desk.warnings, *filter(None, [self.publication.problem])]
+            whole = Answer(sealed({**answer, **({"warning": fit("; ".join(warnings), HINT)} if warnings else {})}))
+            if tokens(whole.text) > CEILING:
+                raise UsageError(f"the answer of {name} is too large", hint="ask for less: a limit, lines, a section")
+            return whole
         except SyntropyError as error:
-            return Answer({"error": visible(error.message), "next": visible(error.hint) or _NEXT}, error=True)
+            return _failure(error)
+        except Exception:
+            logging.getLogger(__name__).exception("%s failed", name)  # to standard error: a defect of ours
+            return _failure(UsageError(f"{name} failed: an error inside of syntropy", hint=_NEXT))
 
-    def _check(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        """Raises UsageError for arguments that the tool's schema refuses."""
+    def _checked(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the tool takes them. Raises UsageError for those that its schema refuses."""
         known = {parameter.name: parameter for parameter in tool.parameters}
         for name in arguments:
             if name not in known:
-                raise UsageError(f"{tool.name} has no argument {name!r}", hint=_did_you_mean(name, list(known)))
+                raise UsageError(f"{tool.name} has no argument {name[:80]!r}", hint=_did_you_mean(name, list(known)))
         for parameter in tool.parameters:
             if parameter.required and parameter.name not in arguments:
                 raise UsageError(f"{tool.name} needs {parameter.name!r}", hint=parameter.about or "give it")
-        problem = next(
-            iter(sorted(self._validator(tool).iter_errors(arguments), key=lambda e: list(map(str, e.path)))), None
-        )
-        if problem is not None:
-            where = ".".join(map(str, problem.path))
-            raise UsageError(f"{where}: {problem.message[:200]}", hint=f"see the schema of {tool.name}")
+        given = _plain(dict(arguments))
+        problems = sorted(self._validator(tool).iter_errors(given), key=lambda e: list(map(str, e.path)))
+        if problems:
+            where = ".".join(map(str, problems[0].path))
+            raise UsageError(f"{where}: {problems[0].message[:200]}", hint=f"its arguments: {', '.join(known)}")
+        return given  # type: ignore[no-any-return]
 
     def _validator(self, tool: Tool) -> Any:
         if tool.name not in self._validators:
@@ -98,6 +108,42 @@ class Toolbox:
 
 
 _NEXT = "get_overview says what there is"
+
+CEILING = 8_000
+"""Tokens of any answer (design, section 6); the tools stay below it by their own budgets."""
+
+IN_TOOLS = {
+    "`syntropy search WORDS --source entities`": "search_knowledge with types entities finds them",
+    "paths are those of `syntropy search` and INDEX.md": "search_knowledge and get_overview name paths",
+    "`syntropy insight list`": "search_insights finds them",
+    "`syntropy notes list`": "list_notes names them",
+}
+"""Next steps of the command line, as an agent can take them."""
+
+HINT = 250
+"""Tokens of a message or a hint: they may repeat an argument, or name what there is."""
+
+
+def _failure(error: SyntropyError) -> Answer:
+    """An error as an answer. What documents say is quoted, apart from what to do next."""
+    hint = error.hint
+    for command, tool in IN_TOOLS.items():
+        hint = hint.replace(command, tool)
+    told: dict[str, Any] = {"error": fit(error.message, HINT), "next": fit(hint, HINT) or _NEXT}
+    if error.names:
+        told["names"] = Data(fit("; ".join(error.names), 2 * HINT))
+    return Answer(sealed(told), error=True)
+
+
+def _plain(value: Any) -> Any:
+    """JSON values without lone surrogates, whole numbers as integers (to JSON Schema, 5.0 is one)."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {well_formed(str(key)): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def checked_groups(groups: Sequence[str]) -> tuple[str, ...]:

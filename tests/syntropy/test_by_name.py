@@ -49,7 +49,7 @@ def test_categories(commands):
     assert commands.categories()["developer-console/google-workspace"] > 20
     assert {c.subcategory for c in commands.of("google-workspace")} == {"google-workspace"}
     assert len(commands.of("")) == len(commands.all) == 53
-    with pytest.raises(DocumentNotFoundError, match="categories: "):
+    with pytest.raises(DocumentNotFoundError, match="categories: developer-console"):
         commands.of("nope")
 
 

@@ -51,6 +51,12 @@ def test_a_commit_is_rebuilt_in_the_background(root, capsys):
         if "Foghorn" in titles(root):
             break
         time.sleep(0.2)
+    log = root / ".syntropy/hook.log"
+    for _ in range(50):
+        if "published" in log.read_text():
+            break
+        time.sleep(0.1)
+    assert "published" in log.read_text()
     assert "Foghorn" in titles(root), (root / ".syntropy/hook.log").read_text()
 
 
@@ -58,12 +64,33 @@ def test_hooks_that_exist_stay(root, capsys):
     folder = root / ".git/hooks"
     folder.mkdir(exist_ok=True)
     (folder / "post-merge").write_text("#!/bin/sh\necho mine\n")
-    assert main(["init", str(root), "--hooks", "--no-build"]) == 2
+    assert main(["init", str(root), "--hooks", "--no-build"]) == 1
     said = capsys.readouterr().err
     assert "not ours" in said
     assert "build --project" in said
     assert (folder / "post-merge").read_text() == "#!/bin/sh\necho mine\n"
-    assert not (folder / "post-commit").exists()
+    assert MARK in (folder / "post-commit").read_text()
+
+
+def test_a_link_to_nowhere_is_a_hook_that_exists(root):
+    (root / ".git/hooks").mkdir(exist_ok=True)
+    (root / ".git/hooks/post-commit").symlink_to("nowhere")
+    assert main(["init", str(root), "--hooks", "--no-build"]) == 1
+    assert (root / ".git/hooks/post-commit").is_symlink()
+
+
+def test_a_project_that_was_moved_gets_its_hooks_anew(root):
+    main(["init", str(root), "--hooks", "--no-build"])
+    moved = root.rename(root.parent / "moved")
+    assert main(["init", str(moved), "--hooks", "--no-build"]) == 0
+    assert str(moved) in (moved / ".git/hooks/post-commit").read_text()
+
+
+def test_a_folder_of_hooks_for_all_repositories_is_left_alone(root, tmp_path, capsys):
+    git(root, "config", "core.hooksPath", str(tmp_path / "shared"))
+    assert main(["init", str(root), "--hooks", "--no-build"]) == 2
+    assert "other repositories" in capsys.readouterr().err
+    assert not (tmp_path / "shared").exists()
 
 
 def test_a_second_time_changes_nothing(root, capsys):

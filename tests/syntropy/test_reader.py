@@ -137,7 +137,8 @@ def test_documents_sections_and_lines(knowledge):
     assert knowledge.lines("docs/faq.md", 1, 9999).citation.line_end == knowledge.document("docs/faq.md").line_count
     with pytest.raises(DocumentNotFoundError) as caught:
         knowledge.section("docs/faq.md", "No such thing")
-    assert "Tracking" in caught.value.hint
+    assert "Tracking" in caught.value.names
+    assert "its headings: " in str(caught.value)
     with pytest.raises(DocumentNotFoundError) as caught:
         knowledge.document("docs/fak.md")
     assert "docs/faq.md" in caught.value.hint

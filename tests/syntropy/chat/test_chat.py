@@ -183,7 +183,8 @@ def test_bad_calls_are_answered_with_what_to_do(talk, endpoint, name, arguments,
 def test_endless_calls_end_clearly(talk, endpoint):
     said, turn = asked(talk(call("search_knowledge", SEARCH)))
     assert turn.ended == "limit"
-    assert "stopped after 3 rounds" in said
+    assert said == "(no answer)"
+    assert "stopped after 3 rounds" in turn.warning
     assert len(turn.used) == 3
     assert len(endpoint.requests) == 4
     assert "tools" not in endpoint.requests[3]
@@ -192,7 +193,8 @@ def test_endless_calls_end_clearly(talk, endpoint):
 
 def test_the_limit_can_be_set_and_the_last_request_must_answer(talk, endpoint):
     _, turn = asked(talk(call("search_knowledge", SEARCH), text("that is all I know"), max_iterations=1))
-    assert (turn.ended, turn.answer) == ("answered", "that is all I know")
+    assert (turn.ended, turn.answer) == ("limit", "that is all I know")
+    assert "stopped after 1 rounds" in turn.warning
     assert "tools" not in endpoint.requests[1]
 
 
@@ -202,6 +204,7 @@ def test_without_tools_the_prompt_carries_the_overview(talk, endpoint):
     assert "tools" not in endpoint.requests[0]
     assert "docs/architecture.md" in prompt
     assert "You cannot search" in prompt
+    assert "search_knowledge" not in prompt
     assert "The user is on: the users page" in prompt
     assert turn.sources == []
 
@@ -289,6 +292,37 @@ def test_the_command(endpoint, demo, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", __import__("io").StringIO("one?\n\ntwo?\n"))
     assert main(["chat", *where, "--json", "--tools", "none"]) == 0
     assert capsys.readouterr().out.count('"answer": "again"') == 2
+
+
+def test_a_projects_file_sends_nothing_elsewhere(endpoint, demo, project, capsys, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "top secret")
+    root = project({}, config='[chat]\nbase_url = "https://models.example.org/v1"\n')
+    where = ["chat", "x", "--project", str(root), "--out", str(demo / "build"), "--model", "m"]
+    assert main(where) == 2
+    assert "--base-url" in capsys.readouterr().err
+    (root / "syntropy.toml").write_text(f'[chat]\nbase_url = "{endpoint.url}"\napi_key_env = "AWS_SECRET_ACCESS_KEY"\n')
+    seen = []
+    endpoint.script = [lambda handler: (seen.append(handler.headers["authorization"]), stream(handler, text("ok")))]
+    assert main(where) == 0
+    assert seen
+    assert "top secret" not in str(seen)
+
+
+def test_addresses_that_are_none(demo, capsys):
+    assert main(["chat", "x", "--project", str(demo), "--model", "m", "--base-url", "127.0.0.1:1/v1"]) == 2
+    assert "http://" in capsys.readouterr().err
+
+
+def test_the_prompt_names_only_tools_that_are_there(endpoint, demo):
+    with Publication(lambda: syntropy.open(project=demo)) as publication:
+        endpoint.script = [text("ok")]
+        model = EndpointModel(endpoint.url, "m", api_key="", timeout=5, retries=0)
+        list(Chat(model, Toolbox(publication, ("commands",))).ask("x"))
+        prompt = endpoint.requests[0]["messages"][0]["content"]
+        assert "get_command" in prompt
+        assert "search_knowledge" not in prompt
+        list(Chat(model, Toolbox(publication, ("commands",)), tools=False).ask("x"))
+        assert "docs/architecture.md" in endpoint.requests[1]["messages"][0]["content"]
 
 
 def test_the_command_needs_a_model_and_tells_failures(endpoint, demo, capsys):

@@ -33,6 +33,27 @@ def test_a_printed_configuration_starts_a_server(demo, tmp_path, client, capsys)
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "syntropy"
 
 
+def test_a_configuration_that_would_not_start_is_refused(demo, project, tmp_path, capsys):
+    for wrong in (["--out", str(tmp_path)], ["--project", str(project({"a.md": "# A"}))], ["--tools", "magic"]):
+        assert main(["serve", *wrong, "--print-config", "claude"]) != 0
+        assert capsys.readouterr().out == ""
+    assert main(["serve", "--out", str(demo / "build"), "--tools", "memory", "--print-config", "claude"]) == 0
+    assert "add --project" in capsys.readouterr().err
+    both = ["--project", str(demo), "--out", str(demo / "build"), "--tools", "memory"]
+    assert main(["serve", *both, "--print-config", "claude"]) == 0
+    args = json.loads(capsys.readouterr().out)["mcpServers"]["syntropy"]["args"]
+    assert args[args.index("--project") + 1] == str(demo)
+    assert args[args.index("--out") + 1] == str(demo / "build")
+
+
+@pytest.mark.parametrize(
+    ("client", "key"), [("claude", "mcpServers"), ("vscode", "servers"), ("zed", "context_servers")]
+)
+def test_a_running_server_is_named_by_its_address(demo, capsys, client, key):
+    assert main(["serve", "--project", str(demo), "--http", "--port", "9", "--print-config", client]) == 0
+    assert json.loads(capsys.readouterr().out)[key]["syntropy"]["url"] == "http://127.0.0.1:9/mcp"
+
+
 @pytest.mark.parametrize("form", ["openai", "anthropic", "json-schema"])
 def test_definitions_for_models_come_from_the_table(demo, capsys, form):
     assert main(["tools", "--format", form, "--tools", "knowledge,commands,graph,memory", "--project", str(demo)]) == 0

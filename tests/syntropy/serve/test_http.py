@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import anyio
 import httpx
 import pytest
@@ -37,6 +39,15 @@ def test_pages_of_the_web_are_refused(http_server, demo):
     ]:
         assert httpx.post(address, json=PING, headers=HEADERS | headers).status_code == status
     assert httpx.post(address, content=b"x" * (5 << 20), headers=HEADERS).status_code == 413
+
+
+def test_a_port_that_cannot_be_used_is_one_line(demo, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for port in (str(taken.getsockname()[1]), "99999"):
+            assert main(["serve", "--project", str(demo), "--http", "--port", port]) == 2
+            said = capsys.readouterr().err
+            assert "cannot be used" in said
+            assert "serving" not in said
 
 
 def test_only_loopback_is_served(demo, capsys):

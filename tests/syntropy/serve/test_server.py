@@ -128,20 +128,24 @@ def test_wrong_calls_say_what_to_do_next(connect, served):
                 ("get_document", {"path": "../../etc/passwd"}, "no document"),
                 ("get_document", {"path": "docs/faq.md", "lines": "9-3"}, "range"),
                 ("get_document", {"path": "docs/faq.md", "lines": "9000"}, "lines"),
-                ("get_section", {"path": "docs/faq.md", "heading": "nope"}, "its headings: "),
+                ("get_section", {"path": "docs/faq.md", "heading": "nope"}, "its headings"),
                 ("get_command", {"name": "zzzz qqqq"}, "list_commands"),
-                ("list_commands", {"category": "nope"}, "categories: "),
+                ("list_commands", {"category": "nope"}, "categories"),
                 ("get_entity", {"name": "RF-999"}, "names are keys"),
                 ("get_neighbors", {"name": "RF-004", "types": ["nope"]}, "choose from"),
                 ("find_path", {"start": "RF-004", "end": "nope nope"}, "nothing in the graph"),
                 ("confirm_links", {"insight_id": "TK-999", "accepted": []}, "TK-999"),
                 ("delete_rule", {"label": "nope"}, "saved rules"),
                 ("save_note", {"type": "gossip", "content": "x"}, "type"),
+                ("list_notes", {"since": "yesterday"}, "2026-11-22"),
+                ("search_knowledge", {"query": "x", "packages": ["nope"]}, "there are: project"),
+                ("add_insight", {"text": "x", "linked_entities": ["RF-999"]}, "search_knowledge"),
             ]:
                 answer = await client.call_tool(name, arguments)
                 assert answer.is_error, (name, arguments)
                 assert said in answer.content[0].text, (said, answer.content[0].text)
-                assert set(json.loads(answer.content[0].text)) == {"error", "next"}
+                assert set(json.loads(answer.content[0].text)) - {"names"} == {"error", "next"}
+                assert "`syntropy" not in answer.content[0].text
             with pytest.raises(MCPError, match="get_overview"):
                 await client.call_tool("nope", {})
 
@@ -160,6 +164,7 @@ def test_saved_in_one_session_and_told_in_the_next(connect, served, capsys):
             told = (await client.get_prompt("session_start")).messages[0].content.text
             assert "- Answer in English" in told
             assert "Budgets are counted per event" in told
+            assert "[insight TK-001] Facade beats Extract Class" in told
             path = await client.call_tool("get_entity", {"name": "TK-001"})
             assert "Facade beats" in path.structured_content["text"]
 
@@ -167,7 +172,9 @@ def test_saved_in_one_session_and_told_in_the_next(connect, served, capsys):
     from syntropy.cli import main
 
     assert main(["session-start", "--project", str(served)]) == 0
-    assert "Answer in English" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Answer in English" in printed
+    assert "Facade beats" in printed
 
 
 def test_pages_put_together_are_the_whole_document(connect, served):
