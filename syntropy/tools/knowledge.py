@@ -217,7 +217,8 @@ def get_context(desk: Desk, *, task: str, budget: int = 2_000) -> dict[str, Any]
             "context": Data(pack.text()),
             "citations": [part.citation.partition("~")[0] for part in pack.parts if part.role == "passage"],
         }
-        over = tokens(json.dumps(answer, ensure_ascii=False)) - budget + MARKS
+        said = "; ".join([*desk.warnings, pack.warning])
+        over = tokens(json.dumps({**answer, "warning": said}, ensure_ascii=False)) - budget + MARKS
         if over <= 0 or room - over < MIN_BUDGET:
             break
         room -= over

@@ -110,3 +110,73 @@ def test_the_database_alone_is_enough(root, tmp_path):
         refused = box.call("save_rule", {"label": "x", "content": "y"})
         assert refused.error
         assert "--project" in refused.text
+
+
+def test_the_question_that_notices_a_publication_is_answered_from_it(root):
+    with Publication(lambda: syntropy.open(project=root)) as publication:
+        box = Toolbox(publication)
+        numbered(root, 3)
+        build(root)
+        assert texts(box) == {"3"}
+
+
+def test_a_replacement_while_it_is_being_opened_is_noticed(root):
+    def opener():
+        knowledge = syntropy.open(project=root)
+        if not opened:
+            opened.append(True)
+            numbered(root, 4)
+            build(root)
+        return knowledge
+
+    opened: list[bool] = []
+    with Publication(opener) as publication:
+        assert texts(Toolbox(publication)) == {"4"}
+
+
+def test_a_problem_ends_when_the_former_file_is_back(root):
+    with Publication(lambda: syntropy.open(project=root)) as publication:
+        box = Toolbox(publication)
+        database = root / "build/syntropy.duckdb"
+        kept = database.with_suffix(".kept")
+        database.rename(kept)
+        database.write_bytes(b"no database")
+        assert texts(box) == {"0"}
+        wait_for(lambda: publication.problem)
+        kept.replace(database)
+        assert "could not be opened" not in box.call("search_knowledge", {"query": "lighthouse"}).text
+
+
+def test_nothing_but_a_search_by_meaning_waits_for_the_encoder(demo, monkeypatch):
+    import syntropy.encoder
+
+    load, loading = syntropy.encoder.load_encoder, []
+
+    def slow(*arguments):
+        loading.append(True)
+        time.sleep(1.5)
+        return load(*arguments)
+
+    monkeypatch.setattr(syntropy.encoder, "load_encoder", slow)
+    with Publication(lambda: syntropy.open(project=demo), warms=True) as publication:
+        box = Toolbox(publication)
+        publication.warm()
+        wait_for(lambda: loading)
+        began = time.monotonic()
+        assert box.call("search_knowledge", {"query": "how are webhooks retried?"}).structured["mode"] == "fast"
+        for name, arguments in [("get_document", {"path": "docs/faq.md"}), ("get_context", {"task": "webhooks"})]:
+            assert not box.call(name, arguments).error
+        assert time.monotonic() - began < 1.2
+        wait_for(
+            lambda: box.call("search_knowledge", {"query": "how are webhooks retried?"}).structured["mode"] == "hybrid"
+        )
+
+
+def test_resources_are_those_of_the_open_edition(root):
+    from syntropy.serve.resources import read
+
+    with Publication(lambda: syntropy.open(project=root)) as publication, publication.current() as edition:
+        assert "Page a" in read(edition, "syntropy://index")[0]
+        (root / "build/INDEX.md").write_text("# NEWER\n")
+        assert "NEWER" not in read(edition, "syntropy://index")[0]
+        assert "Page a" in read(edition, "syntropy://index")[0]
