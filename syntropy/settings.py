@@ -101,7 +101,10 @@ class EmbedConfig:
         "auto: onnx for the bundled model on a CPU; ollama, openai: an endpoint (any that speaks its API)", "auto"
     )
     base_url: str = _doc("address of the endpoint; empty: Ollama on this machine", "")
-    api_key_env: str = _doc("environment variable that holds the endpoint's key", "OPENAI_API_KEY")
+    api_key_env: str = _doc(
+        "environment variable that holds the endpoint's key; a project's file cannot name another one",
+        "OPENAI_API_KEY",
+    )
     timeout_seconds: float = _doc("how long an endpoint may take for one request", 60.0)
     device: str = _doc("cpu, cuda, mps; for sentence-transformers", "cpu")
     window_tokens: int = _doc("tokens of a chunk that one vector covers", 128)

@@ -73,6 +73,7 @@ def embed(server, **more):
 @pytest.mark.parametrize(("provider", "path"), [("ollama", "/api/embed"), ("openai", "/embeddings")])
 def test_unit_vectors_in_the_order_of_the_texts(server, provider, path, monkeypatch):
     monkeypatch.setenv("MY_KEY", "secret")
+    monkeypatch.setenv("SYNTROPY_EMBED_API_KEY_ENV", "MY_KEY")
     endpoint = Endpoint(embed(server, api_key_env="MY_KEY"), provider, "tiny")
     texts = ["alpha beta", "gamma"]
     found = endpoint.embed(texts)
@@ -135,3 +136,10 @@ def test_nothing_embedded_is_lost_when_the_endpoint_dies(server, project, monkey
     server.failures, server.requests = [], []
     build(root)
     assert sum(len(texts) for _, texts, _ in server.requests) == 4, "eight of twelve were kept"
+
+
+def test_a_projects_file_cannot_pick_a_secret_to_send(server, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "top secret")
+    with pytest.raises(ConfigError, match="names the environment variable AWS_SECRET_ACCESS_KEY"):
+        Endpoint(embed(server, api_key_env="AWS_SECRET_ACCESS_KEY"), "openai", "tiny")
+    assert not server.requests
