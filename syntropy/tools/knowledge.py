@@ -62,7 +62,8 @@ def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dic
     else:
         some = "\n".join(f"## {kind}\n" + "\n".join(_some(lines)) for kind, lines in kinds.items())
         answer["documents"] = Data(page(some, desk, "", CONCISE_TOKENS).text)
-        answer["next"] = "search_knowledge finds passages; detailed=true lists all documents"
+        listed = max(map(len, kinds.values()), default=0) <= _NAMED
+        answer["next"] = "search_knowledge finds passages" + ("" if listed else "; detailed=true lists all documents")
     return answer
 
 
@@ -86,7 +87,8 @@ def search_knowledge(
 ) -> dict[str, Any]:
     """Passages, best first, and fresh insights and notes where nothing filters."""
     start = position(desk, cursor)
-    _check_packages(desk, packages)
+    if packages:
+        _check_packages(desk, packages)
     waiting = desk.warming and mode not in ("fast", "semantic") and not cursor
     found = desk.knowledge.search(
         query,
