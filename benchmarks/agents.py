@@ -26,7 +26,7 @@ from syntropy.tokens import tokens
 from syntropy.tools.toolbox import Toolbox
 
 DEMO = ROOT / "examples" / "acme"
-STARTS, WARM, CALLS, CONCURRENCY, PUBLICATIONS = 15, 300, 10_000, 10, 20
+STARTS, WARM, ROUNDS, CALLS, CONCURRENCY, PUBLICATIONS = 15, 1_000, 10, 10_000, 10, 20
 PATH_CALLS, PATH_TOKENS = 3, 4_000
 """A question's passage should be reached within so many calls and tokens of answers."""
 
@@ -121,21 +121,32 @@ async def _running() -> dict[str, Any]:
 
 
 async def overhead(client: Client) -> dict[str, float]:
-    """Median milliseconds of a warm fast search through the server, and of the engine itself, in turn."""
+    """Median milliseconds of a warm fast search through the server, and of the engine itself, in turn.
+
+    In rounds: the host's other work comes and goes. The quietest round, by the engine's own time, and the middle one.
+    """
     queries = [f"retry {word}" for word in ("webhooks", "parcels", "carrier events", "labels", "tracking")]
-    through, engine = [], []
+    rounds = []
     with syntropy.open(project=DEMO) as knowledge:
         knowledge.prewarm()
-        for number in range(WARM):
-            query = queries[number % len(queries)]
-            began = time.perf_counter()
-            await client.call_tool("search_knowledge", {"query": query, "mode": "fast"})
-            middle = time.perf_counter()
-            knowledge.search(query, mode="fast", limit=6)
-            engine.append(time.perf_counter() - middle)
-            through.append(middle - began)
-    served, own = statistics.median(through) * 1000, statistics.median(engine) * 1000
-    return {"served_ms": round(served, 2), "engine_ms": round(own, 2), "difference_ms": round(served - own, 2)}
+        for _ in range(ROUNDS):
+            through, engine = [], []
+            for number in range(WARM // ROUNDS):
+                query = queries[number % len(queries)]
+                began = time.perf_counter()
+                await client.call_tool("search_knowledge", {"query": query, "mode": "fast"})
+                middle = time.perf_counter()
+                knowledge.search(query, mode="fast", limit=6)
+                engine.append(time.perf_counter() - middle)
+                through.append(middle - began)
+            rounds.append((statistics.median(engine) * 1000, statistics.median(through) * 1000))
+    own, served = min(rounds)
+    return {
+        "served_ms": round(served, 2),
+        "engine_ms": round(own, 2),
+        "difference_ms": round(served - own, 2),
+        "difference_ms_in_the_middle_round": round(sorted(b - a for a, b in rounds)[ROUNDS // 2], 2),
+    }
 
 
 async def load(client: Client, pid: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from .knowledge import Knowledge
 OPENING_SECONDS = 0.3
 """How long the question that notices a new publication waits for it to be opened; then the former one answers."""
 
-RETRY_SECONDS = 5.0
+RETRY_SECONDS = 0.5
 """How long a publication that could not be opened is left alone."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from ..tools.toolbox import Toolbox
 from ..untrusted import visible
 from .resources import DOCUMENT, MAX_COMPLETIONS, RESOURCES, complete, read
 
-WORKERS = 8
+WORKERS = min(8, 2 * (os.cpu_count() or 1))
 """Calls answered side by side; searches take turns by themselves (see `Knowledge`)."""
 
 WARM_AFTER_SECONDS = 1.0

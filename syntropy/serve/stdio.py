@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -105,7 +106,10 @@ class LineSplitter:
 
 
 class Wire:
-    """Lines to a file descriptor: one hop to a thread for each message, where the SDK's own takes two."""
+    """Lines to a file descriptor: at once while the client reads, in a thread where it does not.
+
+    The SDK's own takes two hops to a thread for each message, 0.2 ms.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._waiting = descriptor, b""
@@ -117,7 +121,10 @@ class Wire:
     async def flush(self) -> None:
         """Write what was kept. Raises BrokenPipeError where nobody reads any more."""
         waiting, self._waiting = self._waiting, b""
-        await anyio.to_thread.run_sync(self._write, waiting, abandon_on_cancel=True)
+        while waiting and select.select([], [self._descriptor], [], 0)[1]:
+            waiting = waiting[os.write(self._descriptor, waiting[: select.PIPE_BUF]) :]  # so much does not block
+        if waiting:
+            await anyio.to_thread.run_sync(self._write, waiting, abandon_on_cancel=True)
 
     def _write(self, data: bytes) -> None:
         while data:
