@@ -1,24 +1,22 @@
 """Standard input and output for the protocol alone: bounded lines in, whole lines out.
 
-The SDK reads a line whole before it looks at it, in a thread that nothing can interrupt. Here a daemon
-thread reads blocks from a descriptor of our own: a line beyond the limit is refused and never held, and
-the process ends without waiting for input.
+The SDK reads a line whole before it looks at it, in a thread that nothing can interrupt. Here blocks are
+read when they have come: a line beyond the limit is refused and never held, the process ends without
+waiting for input, and a message costs no hop to a thread.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import select
 import sys
-import threading
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
-import anyio.from_thread
-import anyio.lowlevel
 import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
@@ -43,23 +41,20 @@ class BoundedLines:
 
     def __init__(self, descriptor: int, *, limit: int = MAX_LINE) -> None:
         self._descriptor, self._limit = descriptor, limit
-        self._send, self._receive = anyio.create_memory_object_stream[str](16)
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        token = anyio.lowlevel.current_token()
-        threading.Thread(target=self._read, args=(token,), name="stdin", daemon=True).start()
-        async for line in self._receive:
-            yield line
-
-    def _read(self, token: Any) -> None:
         splitter = LineSplitter(self._limit)
-        try:
-            while block := os.read(self._descriptor, _BLOCK):
-                for line in splitter.feed(block):
-                    anyio.from_thread.run(self._send.send, line, token=token)
-            anyio.from_thread.run(self._send.aclose, token=token)
-        except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the server has ended
+        while block := await self._block():
+            for line in splitter.feed(block):
+                yield line
+
+    async def _block(self) -> bytes:
+        """What has come, without a thread where the system can say that something has."""
+        if sys.platform == "win32":
+            return await anyio.to_thread.run_sync(os.read, self._descriptor, _BLOCK, abandon_on_cancel=True)
+        with contextlib.suppress(PermissionError):  # a regular file is always readable, and cannot be waited for
+            await anyio.wait_readable(self._descriptor)
+        return os.read(self._descriptor, _BLOCK)
 
 
 class LineSplitter:
