@@ -17,13 +17,11 @@ from syntropy.cli.output import print_json, printable, warn
 from syntropy.cli.read import opened
 from syntropy.config import load_config
 from syntropy.errors import MissingDependencyError, SyntropyError, UsageError
+from syntropy.serve.clients import CLIENTS, LOOPBACK, address_of, client_config, remote_config
 
 if TYPE_CHECKING:
     from syntropy.chat.loop import Text, Turn, Used
     from syntropy.tools.toolbox import Toolbox
-
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(given: argparse.Namespace) -> int:
@@ -32,11 +30,9 @@ def serve(given: argparse.Namespace) -> int:
 
     groups = checked_groups(_groups(given.tools))
     if given.print_config:
-        from syntropy.serve.clients import CLIENTS, client_config, remote_config
-
         warn(f"for {CLIENTS[given.print_config]}")
         if given.http:
-            print_json(remote_config(given.print_config, f"http://{given.host}:{given.port}/mcp"))
+            print_json(remote_config(given.print_config, address_of(given.host, given.port)))
         else:
             print_json(client_config(given.print_config, _arguments(given, groups)))
         return 0

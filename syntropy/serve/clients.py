@@ -7,6 +7,11 @@ from typing import Any
 
 from ..launcher import program
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Hosts that only this machine reaches."""
+
+PATH = "/mcp"
+
 CLIENTS = {
     "claude": ".mcp.json in the project, or claude_desktop_config.json",
     "cursor": ".cursor/mcp.json in the project, or ~/.cursor/mcp.json",
@@ -21,6 +26,11 @@ def client_config(client: str, arguments: Sequence[str]) -> dict[str, Any]:
     command = [*program(), "serve", *arguments]
     launch = {"command": command[0], "args": command[1:]}
     return _entry(client, launch)
+
+
+def address_of(host: str, port: int) -> str:
+    """Where a server on loopback is reached."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
 
 def remote_config(client: str, address: str) -> dict[str, Any]:

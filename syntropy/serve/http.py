@@ -11,11 +11,9 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from ..errors import UsageError
+from .clients import LOOPBACK, PATH, address_of
 from .server import Adapter
 from .signals import on_signal
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-PATH = "/mcp"
 
 
 async def serve_http(adapter: Adapter, *, host: str, port: int, ready: Callable[[str], None]) -> None:
@@ -42,7 +40,7 @@ async def serve_http(adapter: Adapter, *, host: str, port: int, ready: Callable[
         app, host=host, port=port, http="h11", ws="none", log_level="warning", timeout_graceful_shutdown=1
     )
     server = _Server(config)
-    ready(f"http://{names[LOOPBACK.index(host)]}:{port}{PATH}")
+    ready(address_of(host, port))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(on_signal, lambda: setattr(server, "should_exit", True))
         tasks.start_soon(adapter.warm)
