@@ -31,8 +31,6 @@ SIMILAR = 0.3
 MOST_LINES = 4_000_000
 """Lines compared in one document at most, nearest places first: a passage of 5,000 lines in one of 20,000 took 45 s."""
 
-VERDICTS = ("current", "moved", "changed", "gone")
-
 _PLACE = re.compile(r"(?:(?P<package>[^/:@#]+)(?:@(?P<commit>[^:]*))?:)?(?P<path>.+)")
 
 

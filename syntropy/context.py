@@ -74,10 +74,9 @@ class Pack:
     parts: list[Part]
     left_out: str
     warning: str = ""
-    budget: int = 0
 
     def text(self) -> str:
-        """Markdown of at most `budget` tokens."""
+        """Markdown, within the budget it was packed for."""
         return _written(self.task, self.parts, self.left_out)
 
     def as_dict(self) -> dict[str, object]:
@@ -117,7 +116,7 @@ def context_pack(
     shelf.take([part._replace(role="prerequisite") for part in needed], PREREQUISITES_SHARE)
     shelf.take(passages, 1.0)
     shelf.take([part for part in around if part.citation not in {n.citation for n in needed}], 1.0)
-    return Pack(task, shelf.ordered(), shelf.left_out(), found.warning, budget)
+    return Pack(task, shelf.ordered(), shelf.left_out(), found.warning)
 
 
 @dataclass

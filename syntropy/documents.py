@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -84,6 +85,7 @@ class _Row(NamedTuple):
     text: str
 
 
+_RANGE = re.compile(r"L?(\d{1,9})(?:[-:]L?(\d{1,9}))?")
 _COLUMNS = ", ".join(_Row._fields)
 
 
@@ -164,6 +166,15 @@ def get_lines(database: Database, path: str, start: int, end: int) -> Excerpt:
             f"{row.path} has {row.line_count} lines, none from {start} on", hint=f"ask for 1-{row.line_count}"
         )
     return _excerpt(row, start, min(end, row.line_count))
+
+
+def line_range(text: str) -> tuple[int, int]:
+    """(first, last) line of `A-B` or `A`, as people type it. Raises UsageError."""
+    match = _RANGE.fullmatch(text.strip())
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last:
+        raise UsageError(f"{text[:40]!r} is no range of lines", hint="give A-B with 1 <= A <= B, e.g. 10-20")
+    return first, last
 
 
 def _excerpt(row: _Row, start: int, end: int) -> Excerpt:

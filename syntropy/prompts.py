@@ -29,8 +29,6 @@ def tools_first(project: str, tools: Sequence[str], *, page: str = "", tag: str 
         "",
         "## Look it up first",
         *(f"- {step}" for name, step in steps.items() if name in tools),
-    ]
-    lines += [
         "- If nothing is found, say that. Never invent a command, a path, a setting or a feature.",
         "",
         "## What you cannot do",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,9 @@ from typing import TYPE_CHECKING
 from syntropy.artifacts import verify_files
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.config import load_config, require_project
+from syntropy.documents import line_range
 from syntropy.errors import UsageError
+from syntropy.ids import CITED_LINES
 from syntropy.knowledge import Knowledge, open_knowledge
 from syntropy.passages import Hit
 
@@ -149,15 +150,15 @@ def _pair(text: str) -> tuple[str, str]:
 def doc(given: argparse.Namespace) -> int:
     """Print a document; a citation's lines count as --lines."""
     path, span = given.path, given.lines
-    if span is None and (match := re.search(r"#L(\d+)(?:-L?(\d+))?$", path)):
-        path, span = path[: match.start()], f"{match.group(1)}-{match.group(2) or match.group(1)}"
+    if span is None and (match := CITED_LINES.search(path)):
+        path, span = path[: match.start()], f"{match['start']}-{match['end'] or match['start']}"
     with opened(given) as knowledge:
         _warn_if_stale(knowledge)
         document = {"system": knowledge.system_doc, "user": knowledge.user_doc}.get(given.scope, knowledge.document)(
             path
         )
         if span:
-            start, end = _span(span)
+            start, end = line_range(span)
             excerpt = knowledge.lines(f"{document.package}:{document.path}", start, end)
             if given.json:
                 print_json(excerpt.as_dict())
@@ -231,13 +232,6 @@ def verify(given: argparse.Namespace) -> int:
     else:
         print(f"{out}: all artifacts are whole ({documents} documents)")
     return 1 if problems else 0
-
-
-def _span(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"L?(\d+)(?:[-:]L?(\d+))?", text.strip())
-    if not match:
-        raise UsageError(f"--lines {text!r} is no range", hint="give A-B, e.g. --lines 10-20")
-    return int(match.group(1)), int(match.group(2) or match.group(1))
 
 
 def _warn_if_stale(knowledge: Knowledge) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from ..citing import proven
 from ..context import MIN_BUDGET, context_pack
+from ..documents import line_range
 from ..errors import UsageError
 from ..filters import SOURCES
 from ..ids import CITED_LINES, PROJECT_PACKAGE, Citation, place_of
@@ -141,7 +141,7 @@ def get_document(
     find = {"system": knowledge.system_doc, "user": knowledge.user_doc}.get(scope, knowledge.document)
     document = find(CITED_LINES.sub("", path))
     every = document.text.split("\n")
-    first, last = _span(lines) if lines else (1, len(every))
+    first, last = line_range(lines) if lines else (1, len(every))
     if first > document.line_count:
         raise UsageError(
             f"{document.path} has {document.line_count} lines, none from {first} on",
@@ -269,11 +269,3 @@ def _check_packages(desk: Desk, packages: Sequence[str]) -> None:
 def _some(lines: Sequence[str]) -> list[str]:
     rest = len(lines) - _NAMED
     return [*lines[:_NAMED], f"… and {rest} more"] if rest > 0 else list(lines)
-
-
-def _span(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"L?(\d{1,9})(?:-L?(\d{1,9}))?", text.strip())
-    first, last = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (0, 0)
-    if not 1 <= first <= last:
-        raise UsageError(f"lines {text[:40]!r} are no range", hint="give them as 10-20, from 1")
-    return first, last

@@ -176,6 +176,11 @@ def test_the_command_says_it_with_its_exit_code(root, capsys):
     assert json.loads(capsys.readouterr().out)["build"]["verdict"] == "changed"
 
 
+def test_the_lines_of_a_proven_citation_are_printed(root, capsys):
+    assert main(["doc", proven_by_search(root), "--project", str(root)]) == 0
+    assert capsys.readouterr().out == "The lamp turns once a minute.\nIt is lit at dusk.\n"
+
+
 def test_documents_are_found_by_proven_citations(root):
     with syntropy.open(project=root) as knowledge:
         assert knowledge.document("docs/lamp.md#L3-L4~12345678").path == "docs/lamp.md"
