@@ -1,45 +1,58 @@
 # Every target does its own set-up: a Python 3.11+ and make are all it takes.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install -c constraints.txt
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .PHONY: build test lint bench dev wheel docs clean
 
-build: .venv/.ready ## build the demo project into build/
-	$(BIN)/syntropy build --project examples/acme --out build
+build: .venv/.builder ## build the demo project into build/
+	@echo "The demo is full of planted mistakes, so that you see how they are reported."
+	$(BIN)/syntropy build --project examples/acme --out build --wait
 
-test: .venv/.ready tests/clients/node_modules/.ready ## the whole test suite
+test: .venv/.tests tests/clients/node_modules/.ready ## the whole test suite
 	$(BIN)/python -m pytest
 
-lint: .venv/.ready ## style, types, import contracts, workflows
+lint: .venv/.tests ## style, types, import contracts, workflows
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/actionlint .github/workflows/*.yml
 
-bench: .venv/.ready ## all benchmarks; results go to benchmarks/results/
-	$(PIP) install -c constraints.txt -e '.[bench]'
+bench: .venv/.tests ## all benchmarks; results go to benchmarks/results/
+	$(PIP) -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
-dev: .venv/.ready ## the Dagster UI on the demo project
-	mkdir -p .dagster_home && cp -n assets/dagster.yaml .dagster_home/dagster.yaml || true
-	DAGSTER_HOME=$(CURDIR)/.dagster_home SYNTROPY_PROJECT=$(CURDIR)/examples/acme SYNTROPY_OUT=$(CURDIR)/build $(BIN)/dagster dev -w workspace.yaml
+dev: .venv/.builder ## the Dagster UI on the demo project
+	$(PIP) -e '.[ui]'
+	$(BIN)/syntropy dev --project examples/acme --out build
 
-docs: .venv/.ready ## regenerate docs/schema.md and docs/cli.md
+docs: .venv/.tests ## regenerate the generated pages and tables
+	$(BIN)/python -m tests.generated_folds
 	$(BIN)/python -m tests.generated_docs
 
-wheel: .venv/.ready ## a wheel in dist/
+wheel: .venv/.tests ## a wheel in dist/
 	$(BIN)/python -m build --wheel --no-isolation
 
 clean:
-	rm -rf build dist .dagster_home examples/acme/.syntropy
+	rm -rf build dist .dagster_home .test-cache examples/acme/.syntropy
 
-# pip, not uv: torch is pinned first, so that no CUDA build comes with sentence-transformers.
-.venv/.ready: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) install -c constraints.txt torch==2.13.0
-	$(PIP) install -c constraints.txt -e '.[dev]'
-	touch $@
+# What building takes, without torch. The version is looked at before anything is fetched.
+.venv/.builder: pyproject.toml constraints.txt
+	@$(PYTHON) -c '$(NEW_ENOUGH)' || { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) -V 2>&1). Name another one: make PYTHON=python3.12 build" >&2; exit 1; }
+	@if [ -e .venv ] && ! $(BIN)/python -c '$(NEW_ENOUGH)' 2>/dev/null; then echo "replacing .venv: its Python is older than 3.11, or gone"; rm -rf .venv; fi
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "setting up .venv for building (0.8 GB on disk, no torch; the build itself fetches 84 MB of weights once)"
+	$(PIP) -e '.[build-lite]'
+	@touch $@
+
+# The tests compare our vectors with those of sentence-transformers, which runs on torch. It is pinned first, so that
+# no newer build comes; where pip knows only a CUDA build of it, that is several GB.
+.venv/.tests: .venv/.builder
+	@echo "adding what the tests need: sentence-transformers and torch (1.3 GB as a CPU build, up to 6 GB with CUDA)"
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[dev]'
+	@touch $@
 
 # Clients of other makers, for the server's tests; where there is no npm, those tests are skipped and say so.
 tests/clients/node_modules/.ready: tests/clients/package.json tests/clients/package-lock.json

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from .distribution import install_command
 from .errors import MissingDependencyError
 
 _WHEEL_LOCATION = Path(__file__).parent / "_location"
@@ -35,6 +36,15 @@ def package_manager() -> ModuleType:
     return importlib.import_module("pipeline.packages.manage")
 
 
+def builder_module(name: str) -> ModuleType:
+    """One light module of the builder. Raises MissingDependencyError where only the readers are installed."""
+    _put_on_path()
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(f"{name} needs {error.name}", hint=install_command("build-lite")) from error
+
+
 def builder() -> ModuleType:
     """`assets.run`, the module that builds. Raises MissingDependencyError without the build extra."""
     _put_on_path()
@@ -42,7 +52,7 @@ def builder() -> ModuleType:
         if importlib.util.find_spec(module) is None:
             raise MissingDependencyError(
                 f"building needs {module}, which is not installed",
-                hint="pip install 'syntropy[build]' (or [build-lite] without torch)",
+                hint=install_command("build-lite"),
             )
     return importlib.import_module("assets.run")
 
@@ -51,7 +61,7 @@ def _put_on_path() -> None:
     """Make `pipeline` and `assets` importable here and in child processes."""
     location = code_location()
     if not (location / "assets" / "run.py").is_file():
-        raise MissingDependencyError("this installation holds the readers only", hint="pip install 'syntropy[build]'")
+        raise MissingDependencyError("this installation holds the readers only", hint=install_command("build-lite"))
     if str(location) not in sys.path:
         sys.path.insert(0, str(location))
         inherited = os.environ.get("PYTHONPATH")

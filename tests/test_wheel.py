@@ -59,10 +59,10 @@ def test_with_base_dependencies_it_answers_and_says_what_building_needs(wheel, d
     assert "PRP-29.3-webhook-retries.md#L" in found.stdout
     semantic = run(python, "search", "late parcel", "--mode", "semantic", "--out", str(demo / "build"), cwd=tmp_path)
     assert semantic.returncode == 6
-    assert "pip install 'syntropy[semantic]'" in semantic.stderr
+    assert "pip install 'syntropy-knowledge[semantic]'" in semantic.stderr
     building = run(python, "build", "--project", str(demo), cwd=tmp_path)
     assert building.returncode == 6
-    assert "pip install 'syntropy[build]'" in building.stderr
+    assert "pip install 'syntropy-knowledge[build-lite]'" in building.stderr
 
 
 def test_with_the_build_extra_it_builds(wheel, project, tmp_path):
