@@ -2,11 +2,13 @@
 
 import sys
 
-from benchmarks import agents, build, chunking, cli, embedding, notes, quality, scale, speed
+from benchmarks import agents, build, chunking, cli, embedding, encoder, growth, notes, quality, scale, speed
 
 ALL = {
     "cli": cli.main,
     "embedding": embedding.main,
+    "encoder": encoder.main,
+    "growth": growth.main,
     "build": build.main,
     "scale": scale.main,
     "quality": quality.main,
@@ -24,6 +26,8 @@ if __name__ == "__main__":
     for name in sys.argv[1:] or (
         "cli",
         "embedding",
+        "encoder",
+        "growth",
         "quality",
         "chunking",
         "speed",

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from benchmarks.common import DATA, configured, save
 from pipeline.chunk import Chunked, ChunkInput, chunk_document, prefix_budget
+from pipeline.embed import weights
 from pipeline.embed.engines import Engine
-from pipeline.embed.weights import MAX_TOKENS, verified
 from pipeline.markdown import outline
 from pipeline.outputs import Outputs
 from pipeline.steps import Steps
@@ -102,11 +102,11 @@ def ours(text: str) -> list[tuple[Span, list[str]]]:
     chunk_document(
         rows,
         document,
-        token_counter(verified("tokenizer.json")),
+        token_counter(weights.tokenizer()),
         term_counter(),
         ChunkConfig(),
         embed,
-        prefix_budget(embed, MAX_TOKENS),
+        prefix_budget(embed, weights.MAX_TOKENS),
     )
     windows: dict[int, list[str]] = {}
     for _, chunk, _, start, end, _ in rows.windows:
@@ -117,7 +117,7 @@ def ours(text: str) -> list[tuple[Span, list[str]]]:
 def fixed(text: str) -> list[tuple[Span, list[str]]]:
     """Every 500 tokens, 50 repeated, cut between words."""
     words = [match.span() for match in re.finditer(r"\S+", text)]
-    counts = token_counter(verified("tokenizer.json")).word_counts(text)
+    counts = token_counter(weights.tokenizer()).word_counts(text)
     found, first = [], 0
     while first < len(words):
         last, size = first, 0
@@ -168,13 +168,13 @@ def _merged(text: str, pieces: list[Span]) -> list[Span]:
 
 
 def _tokens(text: str, span: Span) -> int:
-    return sum(token_counter(verified("tokenizer.json")).word_counts(text[span[0] : span[1]]))
+    return sum(token_counter(weights.tokenizer()).word_counts(text[span[0] : span[1]]))
 
 
 def _windows(text: str, span: Span) -> list[str]:
     """128 tokens each, 32 repeated, as ours are."""
     words = [match.span() for match in re.finditer(r"\S+", text[span[0] : span[1]])]
-    counts = token_counter(verified("tokenizer.json")).word_counts(text[span[0] : span[1]])
+    counts = token_counter(weights.tokenizer()).word_counts(text[span[0] : span[1]])
     found, first = [], 0
     while first < len(words):
         last, size = first, 0

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .artifacts import ENCODER, locate
 from .config import EmbedConfig
+from .distribution import install_command
 from .errors import EncoderError, MissingDependencyError
 from .providers import PROVIDERS, Endpoint, RemoteEncoder
+from .state import builder_of
 
 if TYPE_CHECKING:
     from .index import Database
@@ -43,7 +45,7 @@ class QueryEncoder:
     def __init__(self, facts: dict[str, Any], locate_file: Callable[[str], Path]) -> None:
         for module in ("onnxruntime", "tokenizers"):
             if importlib.util.find_spec(module) is None:
-                raise MissingDependencyError(f"semantic search needs {module}", hint="pip install 'syntropy[semantic]'")
+                raise MissingDependencyError(f"semantic search needs {module}", hint=install_command("semantic"))
         import onnxruntime
         from tokenizers import Tokenizer
 
@@ -95,7 +97,8 @@ class SentenceTransformersEncoder:
     def __init__(self, name: str, revision: str) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingDependencyError(
-                f"queries for {name} need sentence-transformers", hint="pip install 'syntropy[build]'"
+                f"queries for {name} need sentence-transformers",
+                hint=f"{install_command('build')} (brings torch: several GB)",
             )
         from sentence_transformers import SentenceTransformer
 
@@ -112,6 +115,10 @@ def load_encoder(database: Database, embed: EmbedConfig) -> Encoder:
     Raises EncoderError where there is none or it does not match.
     """
     wanted = database.meta.get("model_fingerprint", "")
+    if database.meta.get("vectors") == "follow":
+        if builder_of(database.folder):
+            raise EncoderError("vectors are on their way", hint="ask again when the build has ended")
+        raise EncoderError("the build was cut short before vectors were made", hint="run `syntropy build`")
     if not wanted:
         raise EncoderError(
             f"{database.path} was built without embeddings",

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .config import EmbedConfig, load_config
+from .distribution import install_command
 from .errors import ConfigError, EncoderError, MissingDependencyError
 
 PROVIDERS = ("ollama", "openai")
@@ -48,7 +49,7 @@ class Endpoint:
         """Raises ConfigError without an address, MissingDependencyError without the HTTP client."""
         for module in ("httpx", "tenacity"):
             if importlib.util.find_spec(module) is None:
-                raise MissingDependencyError(f"{provider} needs {module}", hint="pip install 'syntropy[providers]'")
+                raise MissingDependencyError(f"{provider} needs {module}", hint=install_command("providers"))
         import httpx
 
         base = embed.base_url or (OLLAMA_URL if provider == "ollama" else "")

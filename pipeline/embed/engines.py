@@ -20,6 +20,7 @@ from pipeline.embed import weights
 from pipeline.embed.model import Model
 from pipeline.tokens import load_tokenizer
 from syntropy.config import EmbedConfig
+from syntropy.distribution import install_command
 from syntropy.errors import EncoderError, MissingDependencyError
 from syntropy.providers import PROVIDERS, Endpoint
 
@@ -52,7 +53,7 @@ def make_engine(embed: EmbedConfig, model: Model, graph: Callable[[], Path]) -> 
         return OnnxEngine(graph(), model, embed.threads or os.cpu_count() or 1)
     if engine in PROVIDERS:
         return RemoteEngine(Endpoint(embed, engine, model.name), engine)
-    return SentenceTransformersEngine(model, embed.device)
+    return SentenceTransformersEngine(model, embed.device, embed.weights)
 
 
 class OnnxEngine:
@@ -64,9 +65,7 @@ class OnnxEngine:
         try:
             import onnxruntime
         except ImportError as error:
-            raise MissingDependencyError(
-                "onnxruntime is not installed", hint="pip install 'syntropy[build]' (or [build-lite])"
-            ) from error
+            raise MissingDependencyError("onnxruntime is not installed", hint=install_command("build-lite")) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
@@ -102,14 +101,16 @@ class SentenceTransformersEngine:
 
     name = "sentence-transformers"
 
-    def __init__(self, model: Model, device: str) -> None:
+    def __init__(self, model: Model, device: str, folder_of_weights: str = "") -> None:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingDependencyError(
-                f"sentence-transformers is not installed; {model.name} needs it", hint="pip install 'syntropy[build]'"
+                f"sentence-transformers is not installed; {model.name} needs it",
+                hint=f"{install_command('build')} (brings torch: several GB)",
             ) from error
-        self._model = SentenceTransformer(os.fspath(model.folder), device=device)
+        folder = weights.weights(folder_of_weights).parent if model.is_bundled else model.folder
+        self._model = SentenceTransformer(os.fspath(folder), device=device)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         vectors = self._model.encode(

@@ -17,8 +17,6 @@ from syntropy.providers import PROVIDERS
 ENCODER_VERSION = 1
 """Raised when the way from text to vector changes (prefix form, pooling): it empties the cache."""
 
-BUNDLED = "bundled"
-
 REMOTE_MAX_TOKENS = 512
 """What a model behind an endpoint is taken to read; its windows are counted by the bundled tokenizer."""
 
@@ -63,17 +61,16 @@ def resolve_model(embed: EmbedConfig) -> Model:
     Raises MissingDependencyError, EncoderError (hash) or ConfigError with what to change.
     """
     if embed.engine in PROVIDERS:
-        weights.verified("tokenizer.json")
         identity = hashlib.sha256(f"{embed.engine}\n{embed.model}".encode()).hexdigest()
-        tokenizer = weights.model_folder() / "tokenizer.json"
-        model = Model(embed.model, weights.model_folder(), tokenizer, identity, 0, REMOTE_MAX_TOKENS, embed.engine)
-    elif embed.model == BUNDLED:
-        weights.verified("tokenizer.json")
+        tokenizer = weights.tokenizer()
+        model = Model(embed.model, tokenizer.parent, tokenizer, identity, 0, REMOTE_MAX_TOKENS, embed.engine)
+    elif embed.model == weights.BUNDLED:
+        tokenizer = weights.tokenizer()
         model = Model(
             weights.MODEL_NAME,
-            weights.model_folder(),
-            weights.model_folder() / "tokenizer.json",
-            weights.SHA256["model.safetensors"],
+            tokenizer.parent,
+            tokenizer,
+            weights.SHA256[weights.WEIGHTS],
             weights.DIMENSION,
             weights.MAX_TOKENS,
         )

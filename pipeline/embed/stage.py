@@ -11,12 +11,11 @@ from pipeline.chunk import embedded_text, window_prefix
 from pipeline.embed.cache import EmbeddingCache
 from pipeline.embed.engines import Engine, encode_in_parts
 from pipeline.embed.model import Model
+from pipeline.parallel import Progress
 from pipeline.tokens import token_counter
 
 PART = 512
 """Windows between two saves: a killed build loses at most these (about ten seconds)."""
-
-Progress = Callable[[int, int], None]
 
 
 class Embedded(NamedTuple):
@@ -39,14 +38,18 @@ def embed_windows(
     engine: Callable[[], Engine],
     clock: Callable[[], float],
     progress: Progress | None = None,
+    all_anew: bool = False,
 ) -> Embedded:
-    """Encode what is new. `engine` is made only if something is (it loads the model)."""
+    """Encode what is new (or all of it). `engine` is made only if something is (it loads the model)."""
     distinct = windows.unique("text_hash", keep="first", maintain_order=True)
-    new = distinct.filter(~cache.known(distinct["text_hash"]))
+    former = cache.parts() if all_anew else []
+    new = distinct if all_anew else distinct.filter(~cache.known(distinct["text_hash"]))
     name, seconds = "", 0.0
     if new.height:
         texts = _texts(chunks, new, model, prefix_tokens)
         hashes = new["text_hash"].to_list()
+        if progress:
+            progress(0, new.height)
         runner = engine()
         name = runner.name
         done = 0
@@ -58,7 +61,9 @@ def embed_windows(
             if progress:
                 progress(done, new.height)
             started = clock()
-    cache.prune(windows["text_hash"])
+    if former:
+        cache.forget(distinct["text_hash"], former)
+    cache.prune()
     return Embedded(windows.height, new.height, name, seconds)
 
 
