@@ -27,6 +27,10 @@ PREFIX_TOKENS = 48
 window leaves less beside `window_tokens`."""
 
 
+_MAX_SHARED = 1_000
+"""Pieces repeated at most: blank lines have no tokens that a limit could count."""
+
+
 class ChunkInput(NamedTuple):
     """What chunking needs to know of a document."""
 
@@ -178,21 +182,23 @@ def _sections(blocks: list[_Block], chunk: ChunkConfig) -> list[list[_Block]]:
             sections.append([])
         sections[-1].append(block)
     merged: list[list[_Block]] = []
+    small = 0  # tokens of the last of them
     for section in sections:
-        if merged and _joins(merged[-1], section, chunk):
-            merged[-1] = merged[-1] + section
+        size = _tokens(section)
+        if merged and _joins(merged[-1][0], small, section[0], size, chunk):
+            merged[-1] += section
+            small += size
         else:
             merged.append(section)
+            small = size
     return merged
 
 
-def _joins(before: list[_Block], after: list[_Block], chunk: ChunkConfig) -> bool:
+def _joins(first: _Block, small: int, after: _Block, size: int, chunk: ChunkConfig) -> bool:
     """A small section takes in its child or sibling; a small last one joins what stands before it."""
-    small, size = _tokens(before), _tokens(after)
     if small + size > chunk.target_tokens:
         return False
-    level = before[0].heading or 1
-    return (small < chunk.min_tokens and after[0].heading >= level) or size == 0
+    return (small < chunk.min_tokens and after.heading >= (first.heading or 1)) or size == 0
 
 
 def _tokens(blocks: Sequence[_Block]) -> int:
@@ -215,7 +221,8 @@ def _parts(section: list[_Block], chunk: ChunkConfig) -> list[_Part]:
             pending.insert(0, current.pop())  # a heading goes with what follows it
         if current:
             parts.append(_Part(overlap + [p for block in current for p in block.pieces], ""))
-            overlap = _overlap(current[-1], chunk.overlap_tokens)
+            last = current[-1]
+            overlap = _overlap(last.pieces, len(last.pieces), last.fence, chunk.overlap_tokens)
         current, size, shared = pending, _tokens(pending), sum(p.tokens for p in overlap)
 
     for block in section:
@@ -237,16 +244,15 @@ def _parts(section: list[_Block], chunk: ChunkConfig) -> list[_Part]:
     return parts
 
 
-def _overlap(block: _Block, limit: int) -> list[Piece]:
-    """The last pieces of a block, up to `limit` tokens; a fence is not repeated in parts."""
-    if block.fence or not limit:
-        return []
-    taken: list[Piece] = []
-    for piece in reversed(block.pieces):
-        if sum(p.tokens for p in taken) + piece.tokens > limit:
+def _overlap(pieces: list[Piece], behind: int, fence: str, limit: int) -> list[Piece]:
+    """The last of the first `behind` pieces of a block, up to `limit` tokens; a fence is not repeated in parts."""
+    first, tokens = behind, 0
+    while limit and not fence and first and behind - first < _MAX_SHARED:
+        tokens += pieces[first - 1].tokens
+        if tokens > limit:
             break
-        taken.insert(0, piece)
-    return taken
+        first -= 1
+    return pieces[first:behind]
 
 
 def _split(lead: list[Piece], block: _Block, chunk: ChunkConfig) -> list[_Part]:
@@ -262,8 +268,8 @@ def _split(lead: list[Piece], block: _Block, chunk: ChunkConfig) -> list[_Part]:
         if current and size + piece.tokens > limit:
             parts.append(_Part(current, inside))
             inside = block.fence
-            tail = _overlap(_Block(block.pieces[:number], 0, "", 0), min(chunk.overlap_tokens, limit - piece.tokens))
-            current, size = list(tail), sum(p.tokens for p in tail)
+            current = _overlap(block.pieces, number, "", min(chunk.overlap_tokens, limit - piece.tokens))
+            size = sum(p.tokens for p in current)
         current.append(piece)
         size += piece.tokens
     parts.append(_Part(current, inside))
@@ -307,11 +313,19 @@ def _windows(pieces: list[Piece], end: int, embed: EmbedConfig) -> list[tuple[in
 
 
 class _HeadingPaths:
-    """Line numbers and heading paths of ascending offsets."""
+    """Line numbers and heading paths of offsets."""
 
     def __init__(self, shape: Outline) -> None:
         self._lines = shape.lines
         self._headings = shape.headings
+        self._starts = [heading.line for heading in shape.headings]
+        self._parents: list[int] = []
+        stack: list[int] = []
+        for position, heading in enumerate(shape.headings):
+            while stack and shape.headings[stack[-1]].level >= heading.level:
+                stack.pop()
+            self._parents.append(stack[-1] if stack else -1)
+            stack.append(position)
 
     def line_of(self, offset: int) -> int:
         """0-based line that holds an offset."""
@@ -319,11 +333,9 @@ class _HeadingPaths:
 
     def at(self, line: int) -> list[str]:
         """Headings that enclose a line, outermost first, one that begins on it included."""
-        stack: list[tuple[int, str]] = []
-        for heading in self._headings:
-            if heading.line > line:
-                break
-            while stack and stack[-1][0] >= heading.level:
-                stack.pop()
-            stack.append((heading.level, heading.text))
-        return [text for _, text in stack]
+        found = []
+        position = bisect.bisect_right(self._starts, line) - 1
+        while position >= 0:
+            found.append(self._headings[position].text)
+            position = self._parents[position]
+        return found[::-1]

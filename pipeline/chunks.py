@@ -12,7 +12,7 @@ from pipeline.chunk import Chunked, ChunkInput, chunk_document
 from pipeline.extract.document import stored_outline
 from pipeline.frames import collected, from_rows, packed
 from pipeline.markdown import Heading
-from pipeline.parallel import map_batches
+from pipeline.parallel import Progress, map_batches
 from pipeline.terms import Terms, term_counter
 from pipeline.tokens import token_counter
 from syntropy.config import ChunkConfig, EmbedConfig
@@ -42,6 +42,7 @@ def chunk_documents(
     chunk: ChunkConfig,
     embed: EmbedConfig,
     prefix_tokens: int,
+    progress: Progress | None = None,
 ) -> Chunks:
     """Chunks, windows and terms of the given documents. `tokenizer` is a tokenizer.json."""
     tag_lists = dict(tags.sort("document", "position").group_by("document", maintain_order=True).agg("tag").iter_rows())
@@ -57,7 +58,7 @@ def chunk_documents(
     )
     total = int(documents["text"].str.len_bytes().sum())
     work = partial(_chunk_batch, tokenizer, chunk, embed, prefix_tokens)
-    return Chunks(*collected(_TABLES, map_batches(work, items, _size, total=total)))
+    return Chunks(*collected(_TABLES, map_batches(work, items, _size, total=total, progress=progress)))
 
 
 def _size(item: _Item) -> int:

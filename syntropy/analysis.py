@@ -1,10 +1,10 @@
 """Text to terms, the same on both sides: what the full-text index holds and what a query asks for.
 
-DuckDB's full-text index splits on everything but letters, digits and `_`, lower-cases, strips accents
-and stems (`schema.TOKEN_BREAK`, `schema.STEMMER`). `index_terms` does exactly that in Python; a blocking
-check compares both on every build. Identifiers get a field of their own: parts of joined ones
-(`fooBar` → foo bar, `foo_bar` → foo bar) and one joined form of spelled ones (`1.0.21` → 1_0_21,
-`PRP-29.3` → prp_29_3, `--dry-run` → dry_run, `src/a.py` → src_a_py a_py).
+DuckDB's full-text index strips accents, lower-cases, splits on everything but letters, digits and `_`,
+and stems (`schema.TOKEN_BREAK`, `schema.STEMMER`). `index_terms` does exactly that in Python, for every
+script (`fold_table`); a blocking check compares both on every build. Identifiers get a field
+of their own: parts of joined ones (`fooBar` → foo bar, `foo_bar` → foo bar) and one joined form of
+spelled ones (`1.0.21` → 1_0_21, `PRP-29.3` → prp_29_3, `--dry-run` → dry_run, `src/a.py` → src_a_py a_py).
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from typing import Protocol
 
 from .schema import STEMMER, STOP_WORDS
 
-_WORD = re.compile(r"\w+")
+_ASCII_WORD = re.compile(r"[0-9a-z_]+")
 _CANDIDATE = re.compile(r"[\w./:\-]{2,}")
 _SEPARATOR = re.compile(r"[./:\-]+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_NON_ASCII = re.compile(r"[^\x00-\x7f]")
-_UNSPACED = re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff]+")
-"""Han, kana and hangul syllables."""
+_JAMO = re.compile("[\u1100-\u1112\uac00-\ud7a3][\u1161-\u1175\u11a8-\u11c2]+")
+"""Hangul written as single letters: DuckDB composes them to syllables when it strips accents."""
+
+UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+"""Ranges of Han, kana and hangul syllables."""
+
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
 
 _STOP = frozenset(STOP_WORDS)
 MAX_JOINED = 120
@@ -40,18 +44,41 @@ def _stemmer() -> _Stemmer:
     return Stemmer.Stemmer(STEMMER)  # type: ignore[no-any-return]
 
 
-def fold(text: str) -> str:
-    """Lower case without accents, as DuckDB's `lower(strip_accents(…))`."""
-    lowered = text.lower()
-    if not _NON_ASCII.search(lowered):
-        return lowered
-    decomposed = unicodedata.normalize("NFD", lowered)
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+class _Folds(dict[int, str]):
+    """`str.translate`'s table, filled with the characters that are met."""
+
+    def __missing__(self, code_point: int) -> str:
+        from .fold_table import folded  # 2 ms, and most texts are ASCII
+
+        found = self[code_point] = folded(code_point)
+        return found
+
+
+class _Shapes(dict[int, str]):
+    """Each character as a letter where it belongs to a word, for regular expressions that know no marks."""
+
+    def __missing__(self, code_point: int) -> str:
+        found = self[code_point] = chr(code_point) if code_point < 128 else " " if _FOLDS[code_point] == " " else "x"
+        return found
+
+
+_FOLDS = _Folds()
+_SHAPES = _Shapes()
 
 
 def words(text: str) -> list[str]:
-    """Folded words in order, stop words included, not stemmed."""
-    return _WORD.findall(fold(text))
+    """Folded words in order (lower case, no accents), stop words included, not stemmed."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    folded = text.translate(_FOLDS)
+    if _JAMO.search(folded):
+        folded = _JAMO.sub(lambda match: unicodedata.normalize("NFC", match.group()), folded)
+    return [word for word in folded.split(" ") if word]
+
+
+def shape(text: str) -> str:
+    """A text of the same length in which all that can be part of a word is a letter: accents and vowel signs, too."""
+    return text if text.isascii() else text.translate(_SHAPES)
 
 
 def name_of(text: str) -> str:

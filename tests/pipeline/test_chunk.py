@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.chunk import Chunked, ChunkInput, chunk_document, embedded_text, prefix_budget, window_prefix
-from pipeline.embed.weights import MAX_TOKENS, verified
+from pipeline.embed.weights import MAX_TOKENS, tokenizer
 from pipeline.frontmatter import read_frontmatter
 from pipeline.markdown import outline
 from pipeline.terms import Terms, term_counter
@@ -45,7 +45,7 @@ EMBEDDING = st.builds(
 
 def chunked(text, chunk=ChunkConfig(), embed=EmbedConfig(), path="docs/a.md", title="Title"):
     front = read_frontmatter(text)
-    counter = token_counter(verified("tokenizer.json"))
+    counter = token_counter(tokenizer())
     document = ChunkInput("project:" + path, path, title, "", "", "tag", "", text, outline(text, front.body_start))
     rows = Chunked([], [], Terms())
     chunk_document(rows, document, counter, term_counter(), chunk, embed, prefix_budget(embed, MAX_TOKENS))
@@ -57,7 +57,7 @@ def chunked(text, chunk=ChunkConfig(), embed=EmbedConfig(), path="docs/a.md", ti
 @given(TEXTS, CHUNKING, EMBEDDING)
 def test_spans_cover_the_body_and_every_token_is_in_a_window(text, chunk, embed):
     chunks, windows = chunked(text, chunk, embed)
-    tokenizer = load_tokenizer(verified("tokenizer.json"))
+    bert = load_tokenizer(tokenizer())
     covered = bytearray(len(text))
     for row in chunks:
         body, line_start, line_end, start, end = (
@@ -73,7 +73,7 @@ def test_spans_cover_the_body_and_every_token_is_in_a_window(text, chunk, embed)
         smallest_piece = LONGEST_WORD + embed.window_tokens // 2  # text without spaces is cut between words only
         assert row["token_count"] <= max(chunk.target_tokens, smallest_piece), "a chunk is larger than its target"
     assert all(flag or ch.isspace() for flag, ch in zip(covered, text, strict=True)), "text was dropped"
-    counter = token_counter(verified("tokenizer.json"))
+    counter = token_counter(tokenizer())
     for row in chunks:
         spans = [(w[3], w[4]) for w in windows if w[1] == row["chunk"]]
         inside = bytearray(len(row["body"]))
@@ -81,7 +81,7 @@ def test_spans_cover_the_body_and_every_token_is_in_a_window(text, chunk, embed)
             assert row["char_start"] <= start < end <= row["char_end"]
             inside[start - row["char_start"] : end - row["char_start"]] = b"\1" * (end - start)
             prefix = window_prefix(counter, row["title"], row["headings"], prefix_budget(embed, MAX_TOKENS))
-            embedded = tokenizer.encode(embedded_text(prefix, text[start:end]))
+            embedded = bert.encode(embedded_text(prefix, text[start:end]))
             assert len(embedded) <= MAX_TOKENS, "the model would drop the end of a window"
         assert all(flag or ch.isspace() for flag, ch in zip(inside, row["body"], strict=True)), (
             "a token is in no window"

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.embed.weights import verified
+from pipeline.embed.weights import tokenizer
 from pipeline.store.postings import occurrences
 from pipeline.terms import TermCounter, Terms
 from pipeline.tokens import TokenCounter, load_tokenizer
@@ -33,9 +33,9 @@ def test_terms_counted_by_word_are_those_of_the_text(text):
 @settings(deadline=None, max_examples=300)
 @given(TEXTS)
 def test_words_have_the_tokens_that_the_tokenizer_gives_them(text):
-    tokenizer = load_tokenizer(verified("tokenizer.json"))
-    expected = [len(tokenizer.encode(word, add_special_tokens=False)) for word in text.split()]
-    assert TokenCounter(tokenizer).word_counts(text) == expected
+    bert = load_tokenizer(tokenizer())
+    expected = [len(bert.encode(word, add_special_tokens=False)) for word in text.split()]
+    assert TokenCounter(bert).word_counts(text) == expected
 
 
 def test_occurrences_are_sorted_and_complete():
