@@ -6,11 +6,15 @@ import gc
 import importlib
 import multiprocessing
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import lru_cache
 from typing import TypeVar
+
+Progress = Callable[[int, int], None]
+"""Told what is done, and of how much."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -22,27 +26,42 @@ _BATCH_CHARS = 2_000_000
 
 
 def map_batches(
-    work: Callable[[list[Item]], Result], items: Iterable[Item], size_of: Callable[[Item], int], *, total: int
+    work: Callable[[list[Item]], Result],
+    items: Iterable[Item],
+    size_of: Callable[[Item], int],
+    *,
+    total: int,
+    progress: Progress | None = None,
 ) -> Iterator[Result]:
     """`work` applied to batches of about two megabytes of text, results in the order of `items`.
 
     `work` must be importable (a module's function or a partial of one) and without side effects. Items
     are taken one batch at a time and results wait for nobody, so memory does not grow with their
-    number. `total` is the size of all of them.
+    number. `total` is the size of all of them; `progress` is told how much of it is done.
     """
     workers = os.cpu_count() or 1
     batches = _batches(items, size_of)
+    done = 0
+
+    def result(found: Result) -> Result:
+        nonlocal done
+        done = min(done + _BATCH_CHARS, total)
+        if progress:
+            progress(done, total)
+        return found
+
     if total < MIN_CHARS or workers < 2:
-        yield from map(work, batches)
+        for batch in batches:
+            yield result(work(batch))
         return
     pool = _pool()
     pending: deque[Future[Result]] = deque()
     for batch in batches:
         pending.append(pool.submit(work, batch))
         if len(pending) > workers * 2:
-            yield pending.popleft().result()
+            yield result(pending.popleft().result())
     while pending:
-        yield pending.popleft().result()
+        yield result(pending.popleft().result())
 
 
 def _batches(items: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[list[Item]]:
@@ -68,7 +87,11 @@ def warm_up(total: int) -> None:
 def shutdown() -> None:
     """End the worker processes, if any were started."""
     if _pool.cache_info().currsize:
-        _pool().shutdown(cancel_futures=True)
+        pool = _pool()
+        workers = list((pool._processes or {}).values())  # the pool itself would wait for what they are at
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.terminate()
         _pool.cache_clear()
 
 
@@ -86,6 +109,7 @@ def _pool() -> ProcessPoolExecutor:
 def _single_threaded() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["POLARS_MAX_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that can say what was interrupted
     gc.disable()  # parsing makes many objects and few cycles, and these processes are short-lived
     importlib.import_module("pipeline.extract.stage")
     importlib.import_module("pipeline.chunks")

@@ -40,9 +40,14 @@ for _tag, _pattern, _first in (
 
 
 def load_yaml(text: str, *, max_depth: int) -> Any:
-    """The document as plain data. Raises RefusedYamlError; yaml.YAMLError where it is no YAML."""
+    """The document as plain data. Raises RefusedYamlError; yaml.YAMLError where it is not YAML."""
     _refuse_dangerous(text, max_depth)
-    return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError:
+        raise
+    except Exception as error:  # `!!timestamp hello`: PyYAML's constructors raise whatever comes
+        raise yaml.YAMLError("a value does not fit its explicit tag (!!…)") from error
 
 
 def plain(value: Any) -> Any:

@@ -275,11 +275,13 @@ def _names(metadata: dict[str, Any], *keys: str) -> list[str]:
 
 def _sections(headings: list[Heading], count: int) -> list[tuple[Heading, int]]:
     """Each heading with the line behind its section (0-based, so also the last line 1-based)."""
-    result = []
+    ends = [count] * len(headings)
+    open_: list[int] = []
     for position, heading in enumerate(headings):
-        end = next((h.line for h in headings[position + 1 :] if h.level <= heading.level), count)
-        result.append((heading, end))
-    return result
+        while open_ and headings[open_[-1]].level >= heading.level:
+            ends[open_.pop()] = heading.line
+        open_.append(position)
+    return list(zip(headings, ends, strict=True))
 
 
 def _title(metadata: dict[str, Any], headings: list[Heading], path: str) -> tuple[str, str]:

@@ -8,15 +8,20 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from pipeline.deadline import DOCUMENT_SECONDS, deadline
 from pipeline.diagnostics import Diagnostic
 from pipeline.extract.document import Extracted, extract
 from pipeline.formats.expand import expand
 from pipeline.frames import collected, from_rows, packed
-from pipeline.parallel import map_batches
+from pipeline.parallel import Progress, map_batches
 from pipeline.secrets import redact
+from pipeline.sources.decode import well_formed
 from pipeline.sources.protocol import SourceText
 from syntropy.config import SecretsConfig
 from syntropy.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAGS
+
+UNREADABLE = "unreadable-document"
+"""Code of the diagnostic of a file whose reader failed."""
 
 
 class Documents(NamedTuple):
@@ -34,13 +39,20 @@ class Documents(NamedTuple):
 TABLES = (DOCUMENTS, TAGS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS, OUTLINES)
 
 
-def extract_texts(texts: Iterable[SourceText | Diagnostic], secrets: SecretsConfig, *, total: int = 0) -> Documents:
+def extract_texts(
+    texts: Iterable[SourceText | Diagnostic],
+    secrets: SecretsConfig,
+    *,
+    total: int = 0,
+    progress: Progress | None = None,
+) -> Documents:
     """Rows of each text, credentials replaced; diagnostics among the input (files gone since the scan) pass through.
 
     `total` is about the texts' size in bytes: much of it is worth more than one process.
     """
     lost: list[Diagnostic] = []
-    batches = map_batches(partial(_extract_batch, secrets), _texts_of(texts, lost), _size, total=total)
+    work = partial(_extract_batch, secrets)
+    batches = map_batches(work, _texts_of(texts, lost), _size, total=total, progress=progress)
     found = Documents(*collected(TABLES, batches))
     return found._replace(diagnostics=pl.concat([found.diagnostics, from_rows(DIAGNOSTICS, lost)]))
 
@@ -60,15 +72,47 @@ def _size(source: SourceText) -> int:
 def _extract_batch(secrets: SecretsConfig, batch: list[SourceText]) -> list[bytes]:
     rows: list[list[Any]] = [[] for _ in TABLES]
     for given in batch:
-        source = _redacted(given, secrets, rows[5]) if secrets.redact else given
-        found = expand(source.text, source.path, source.kind)
-        rows[5] += [
-            Diagnostic("extract", severity, code, source.package, source.path, line, message, hint)
-            for severity, code, line, message, hint in found.problems
-        ]
-        for page in found.pages:
-            _add(rows, extract(source, page))
+        parts: list[list[Any]] = [[] for _ in TABLES]
+        try:
+            with deadline(DOCUMENT_SECONDS):
+                _read(given, secrets, parts)
+        except Exception as error:  # whatever one document's reader raises, the others are read
+            parts = [[] for _ in TABLES]
+            parts[TABLES.index(DIAGNOSTICS)] = [_unreadable(given, error)]
+        for position, members in enumerate(parts):
+            rows[position] += members
     return [packed(from_rows(table, members)) for table, members in zip(TABLES, rows, strict=True)]
+
+
+def _read(given: SourceText, secrets: SecretsConfig, rows: list[list[Any]]) -> None:
+    """Rows of one file, in the order of `TABLES`."""
+    diagnostics: list[Any] = []
+    source = _redacted(given, secrets, diagnostics) if secrets.redact else given
+    found = expand(source.text, source.path, source.kind)
+    diagnostics += [
+        Diagnostic("extract", severity, code, source.package, source.path, line, message, hint)
+        for severity, code, line, message, hint in found.problems
+    ]
+    for page in found.pages:
+        _add(rows, extract(source, page._replace(id=well_formed(page.id), text=well_formed(page.text))))
+    rows[TABLES.index(DIAGNOSTICS)] += diagnostics
+    for members in rows:
+        members[:] = [tuple(_storable(value) for value in row) for row in members]
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    return [_storable(item) for item in value] if isinstance(value, list) else value
+
+
+def _unreadable(source: SourceText, error: Exception) -> Diagnostic:
+    what = "".join(f"{type(error).__name__}: {error}".splitlines())[:200]
+    return Diagnostic(
+        "extract", "error", UNREADABLE, source.package, source.path, 0,
+        f"cannot be read and is not indexed ({well_formed(what)})",
+        "simplify the file, exclude it, or report this with the file",
+    )  # fmt: skip
 
 
 def _redacted(source: SourceText, secrets: SecretsConfig, diagnostics: list[Any]) -> SourceText:

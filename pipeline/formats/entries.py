@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ import yaml
 
 from pipeline.formats.page import Page, Pages, fence, markdown
 from pipeline.frontmatter import read_frontmatter
+from pipeline.markdown import line_starts
 from pipeline.safe_yaml import RefusedYamlError, load_yaml, plain
 from syntropy.schema import ENTRY_KINDS
 
@@ -46,8 +48,9 @@ def pages(text: str, path: str) -> Pages:
     if len(entries) > MAX_ENTRIES:
         found.problem("bad-entries", 0, f"holds {len(entries)} entries, more than {MAX_ENTRIES}", "split the file")
         entries = entries[:MAX_ENTRIES]
+    places = _Places(text)
     for number, entry in enumerate(entries, 1):
-        _add(found, entry, number, text)
+        _add(found, entry, number, places)
     return found
 
 
@@ -105,7 +108,7 @@ def examples(given: Any) -> str:
     return "\n\n".join(["## Examples", *filter(None, parts)]) if parts else ""
 
 
-def _add(found: Pages, entry: Any, number: int, text: str) -> None:
+def _add(found: Pages, entry: Any, number: int, places: _Places) -> None:
     if not isinstance(entry, Mapping):
         found.problem("bad-entry", 0, f"entry {number} is a {type(entry).__name__}, no object", "mend the entry")
         return
@@ -113,7 +116,7 @@ def _add(found: Pages, entry: Any, number: int, text: str) -> None:
     if not isinstance(name, str) or not name.strip() or len(name) > 200:
         found.problem("bad-entry", 0, f"entry {number} has no usable id", 'give it one, e.g. "cmd-users-list"')
         return
-    line = _line_of(text, name)
+    line = places.line_of(name)
     fixed = {**entry, "id": name.strip(), "type": entry.get("type") or "guide"}
     if fixed["type"] not in ENTRY_KINDS:
         found.problem(
@@ -175,8 +178,25 @@ def _items(value: Any, depth: int) -> Iterator[str]:
             yield lead + " ".join(str(item).split())
 
 
-def _line_of(text: str, name: str) -> int:
-    """Line of the first place where an entry's id is written; 0 where it is not."""
-    place = text.find(json.dumps(name, ensure_ascii=False))
-    place = text.find(name) if place < 0 else place
-    return text.count("\n", 0, place) + 1 if place >= 0 else 0
+class _Places:
+    """Where ids are written, looked for in the file's order: each search goes on behind the last find."""
+
+    MISSES = 100
+    """Ids that are not found further on and are looked for from the top; then their lines stay unknown."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = line_starts(text)
+        self._behind = self._missed = 0
+
+    def line_of(self, name: str) -> int:
+        """Line of the next place where an entry's id is written; 0 where it is not."""
+        spellings = (json.dumps(name, ensure_ascii=False), name)
+        starts = (self._behind, 0) if self._missed < self.MISSES else (self._behind,)
+        for start in starts:
+            found = [place for spelled in spellings if (place := self._text.find(spelled, start)) >= 0]
+            if found:
+                self._behind = found[0] + 1
+                return bisect_right(self._starts, found[0])
+            self._missed += 1
+        return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,6 +24,9 @@ from syntropy.ids import slugify
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 MAX_SCHEMA_LINES = 60
+MAX_VISITS = 1_000
+"""Schemas looked at for one list of properties; `allOf` of `allOf` doubles them with each level."""
+
 MAX_REFERENCES = 32
 """References followed one after the other."""
 
@@ -90,6 +94,7 @@ class _Description:
     def __init__(self, data: Mapping[str, Any], path: str, found: Pages) -> None:
         self._data, self._path, self._found = data, path, found
         self._reported: set[str] = set()
+        self._visits = 0
         info = data.get("info") if isinstance(data.get("info"), Mapping) else {}
         self._title = one_line(str(info.get("title") or "")) if isinstance(info, Mapping) else ""
 
@@ -187,7 +192,8 @@ class _Description:
         for media, described in content.items() if isinstance(content, Mapping) else ():
             if not isinstance(described, Mapping):
                 continue
-            lines = list(self._schema(described.get("schema"), 0, ()))
+            self._visits = 0
+            lines = list(islice(self._schema(described.get("schema"), 0, ()), MAX_SCHEMA_LINES + 1))
             if lines:
                 more = ["- …"] if len(lines) > MAX_SCHEMA_LINES else []
                 yield f"`{media}`:\n\n" + "\n".join(lines[:MAX_SCHEMA_LINES] + more)
@@ -210,7 +216,8 @@ class _Description:
         """Properties as a nested list; a schema inside of itself is named only."""
         names = (*seen, name) if (name := self._name(given)) else seen
         schema = self._resolved(given)
-        if not isinstance(schema, Mapping) or depth > 6 or (name and name in seen):
+        self._visits += 1
+        if not isinstance(schema, Mapping) or depth > 6 or (name and name in seen) or self._visits > MAX_VISITS:
             return
         for part in ("allOf", "oneOf", "anyOf"):
             for member in schema.get(part) or [] if isinstance(schema.get(part), list) else []:

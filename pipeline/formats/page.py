@@ -34,16 +34,21 @@ class Pages:
 
     pages: list[Page] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    _taken: dict[str, int] = field(default_factory=dict)
+    """Ids of the pages so far, and how often each was given."""
 
     def add(self, page: Page, line: int = 0) -> None:
         """Append a page; a second one of the same id is kept under another and reported."""
-        taken = {p.id for p in self.pages}
-        if page.id in taken:
-            number = next(n for n in range(2, len(taken) + 3) if f"{page.id}~{n}" not in taken)
+        if page.id in self._taken:
             self.problem(
                 "duplicate-id", line, f"id {page.id!r} occurs more than once", "give each entry an id of its own"
             )
+            number = self._taken[page.id] + 1
+            while f"{page.id}~{number}" in self._taken:
+                number += 1
+            self._taken[page.id] = number
             page = page._replace(id=f"{page.id}~{number}")
+        self._taken[page.id] = 1
         self.pages.append(page)
 
     def problem(self, code: str, line: int, message: str, hint: str, severity: str = "warning") -> None:

@@ -14,9 +14,19 @@ if TYPE_CHECKING:
 UNKNOWN = object()
 """Value of an expression that only a running program has."""
 
+MAX_CALLS = 2_000
+"""Calls of tree-sitter's progress callback (one about every hundred steps) beyond one a byte: half a second.
+Real sources take one call for 50 to 400 bytes."""
+
+_PIECE = 65_536
+
 _ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|[\s\S])")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
 _WRAPPERS = ("as_expression", "satisfies_expression", "parenthesized_expression", "non_null_expression")
+
+
+class UnparsableError(ValueError):
+    """A source on which the grammar does not come to an end."""
 
 
 @lru_cache(maxsize=2)
@@ -29,8 +39,24 @@ def _parser(dialect: str) -> Parser:
 
 
 def parse(text: str, path: str) -> Node:
-    """The syntax tree's root; `.ts` is read as TypeScript, all else as TSX (a superset of JavaScript)."""
-    return _parser("typescript" if path.endswith((".ts", ".mts", ".cts")) else "tsx").parse(text.encode()).root_node
+    """The syntax tree's root; `.ts` is read as TypeScript, all else as TSX (a superset of JavaScript).
+
+    Raises UnparsableError where the grammar does not come to an end.
+    """
+    parser, data = _parser("typescript" if path.endswith((".ts", ".mts", ".cts")) else "tsx"), text.encode()
+    calls = 0
+
+    def has_gone_too_far(*_: object) -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > MAX_CALLS + len(data)
+
+    try:  # the grammar never ends on some broken texts; counting its steps, not seconds, gives the same everywhere
+        parser.parse(lambda offset, _: data[offset : offset + _PIECE], progress_callback=has_gone_too_far)
+    except ValueError as error:
+        parser.reset()
+        raise UnparsableError("its syntax cannot be parsed") from error
+    return parser.parse(data).root_node  # again, since only a tree of whole bytes knows its nodes' texts
 
 
 def text_of(node: Node) -> str:

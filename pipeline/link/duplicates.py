@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pipeline.frames import from_rows
 from syntropy.ids import PROJECT_PACKAGE
 from syntropy.schema import RELATIONS
+
+Sketch = NDArray[np.uint32]
 
 RUN = 5
 SKETCH = 128
@@ -48,48 +52,56 @@ def near_duplicate_relations(documents: pl.DataFrame, exact: pl.DataFrame) -> pl
     """
     if documents["package"].n_unique() < 2:
         return from_rows(RELATIONS, [])
-    copies = set(exact["from"])
-    sketches: dict[str, frozenset[int]] = {}
-    about: dict[str, tuple[str, str]] = {}
-    rows = documents.filter(~pl.col("document").is_in(list(copies))).sort("document")
+    copies = exact["from"].unique()
+    rows = documents.filter(~pl.col("document").is_in(copies.implode())).sort("document")
+    about: list[tuple[str, str, str]] = []
+    sketches: list[Sketch] = []
     for uid, package, path, text in rows.select("document", "package", "path", "text").iter_rows():
         words = text.split()
         if len(words) >= MIN_WORDS:
-            sketches[uid] = _sketch(words)
-            about[uid] = (package, path)
-    holders: dict[int, list[str]] = defaultdict(list)
-    for uid, sketch in sketches.items():
-        for value in sketch:
-            holders[value].append(uid)
+            about.append((uid, package, path))
+            sketches.append(_sketch(words))
+    if not sketches:
+        return from_rows(RELATIONS, [])
+    owners = np.repeat(np.arange(len(sketches), dtype=np.int32), [len(sketch) for sketch in sketches])
+    values = np.concatenate(sketches)
+    order = np.argsort(values, kind="stable")
+    values, owners = values[order], owners[order]
     found = []
-    for uid, sketch in sketches.items():
-        shared = Counter(
-            other
-            for value in sketch
-            if len(holders[value]) <= MAX_SHARED
-            for other in holders[value]
-            if other != uid and about[other][0] != about[uid][0] and _rank(about[other]) < _rank(about[uid])
-        )
-        scores = [(_jaccard(sketch, sketches[other]), other) for other, _ in shared.most_common(5)]
-        score, nearest = max(scores, key=lambda s: (s[0], -len(s[1]), s[1]), default=(0.0, ""))
+    for number, sketch in enumerate(sketches):
+        first, last = np.searchsorted(values, sketch, "left"), np.searchsorted(values, sketch, "right")
+        shared: Counter[int] = Counter()
+        for start, end in zip(first[last - first > 1], last[last - first > 1], strict=True):
+            if end - start <= MAX_SHARED:
+                shared.update(owners[start:end].tolist())
+        near = {
+            other: times
+            for other, times in sorted(shared.items())
+            if about[other][1] != about[number][1] and _rank(about[other]) < _rank(about[number])
+        }
+        likely = Counter(near).most_common(5)
+        scores = [(_jaccard(sketch, sketches[other]), about[other][0], other) for other, _ in likely]
+        score, nearest, position = max(scores, key=lambda s: (s[0], -len(s[1]), s[1]), default=(0.0, "", 0))
         if score >= NEAR:
-            target = about[nearest][1]
-            found.append((uid, "near_duplicate_of", nearest, target, "content", round(score, 4), 0, ""))
+            place = about[position][2]
+            found.append((about[number][0], "near_duplicate_of", nearest, place, "content", round(score, 4), 0, ""))
     return from_rows(RELATIONS, found)
 
 
-def _rank(about: tuple[str, str]) -> tuple[bool, str, str]:
+def _rank(about: tuple[str, str, str]) -> tuple[bool, str, str]:
     """The project's documents come first, then packages by name."""
-    return about[0] != PROJECT_PACKAGE, *about
+    return about[1] != PROJECT_PACKAGE, about[1], about[2]
 
 
-def _sketch(words: list[str]) -> frozenset[int]:
+def _sketch(words: list[str]) -> Sketch:
+    """The smallest hashes of the runs, ascending: half a kilobyte a document."""
     lowered = [word.lower() for word in words]
     runs = {zlib.crc32(" ".join(lowered[n : n + RUN]).encode()) for n in range(len(lowered) - RUN + 1)}
-    return frozenset(sorted(runs)[:SKETCH])
+    return np.array(sorted(runs)[:SKETCH], np.uint32)
 
 
-def _jaccard(left: frozenset[int], right: frozenset[int]) -> float:
+def _jaccard(left: Sketch, right: Sketch) -> float:
     """Estimated from the smallest hashes of both together."""
-    union = sorted(left | right)[:SKETCH]
-    return sum(value in left and value in right for value in union) / len(union) if union else 0.0
+    union = np.union1d(left, right)[:SKETCH]
+    both = np.isin(union, left, assume_unique=True) & np.isin(union, right, assume_unique=True)
+    return float(both.mean()) if len(union) else 0.0

@@ -34,7 +34,7 @@ class Resolver:
         self._documents: dict[tuple[str, str], str] = {}
         self._files: dict[str, set[str]] = defaultdict(set)
         self._folders: dict[str, set[str]] = defaultdict(set)
-        self._by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._tails: dict[str, dict[str, str]] = {}
         self._prps: dict[tuple[str, str], str] = {}
         self._memories: dict[tuple[str, str], str] = {}
         self._names: dict[tuple[str, str], str] = {}
@@ -67,7 +67,6 @@ class Resolver:
                 self._folders[package].add(path.rstrip("/"))
                 continue
             self._files[package].add(path)
-            self._by_name[package, path.rpartition("/")[2]].append(path)
             folder = path.rpartition("/")[0]
             while folder and folder not in self._folders[package]:
                 self._folders[package].add(folder)
@@ -135,9 +134,20 @@ class Resolver:
 
     def _by_suffix(self, package: str, wanted: str) -> Target | None:
         """The only file whose path ends in what is written (`tools/init.ts` for `src/tools/init.ts`)."""
-        tail = posixpath.normpath(wanted).lstrip("./")
-        name = tail.rpartition("/")[2]
-        if not name or tail.startswith(".."):
+        tail = posixpath.normpath(wanted.lstrip("/"))
+        if not tail or tail == "." or tail.startswith(".."):
             return None
-        found = [p for p in self._by_name.get((package, name), ()) if p == tail or p.endswith("/" + tail)]
-        return self._hit(package, found[0]) if len(found) == 1 else None
+        path = self._tails_of(package).get(tail)
+        return self._hit(package, path) if path else None
+
+    def _tails_of(self, package: str) -> dict[str, str]:
+        """Every end of a path -> the path; empty where several paths end so."""
+        if package not in self._tails:
+            tails: dict[str, str] = {}
+            for path in self._files[package]:
+                tail = path
+                while tail:
+                    tails[tail] = "" if tail in tails else path
+                    tail = tail.partition("/")[2]
+            self._tails[package] = tails
+        return self._tails[package]

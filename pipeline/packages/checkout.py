@@ -13,6 +13,9 @@ from pipeline.packages.manifest import Locked, Package
 from syntropy.config import GitConfig
 from syntropy.errors import SyntropyError
 
+_LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+"""What file managers leave in folders they show: nobody's work."""
+
 _SHA = re.compile(r"^[0-9a-f]{40}$|^[0-9a-f]{64}$")
 
 
@@ -81,9 +84,10 @@ class Checkout:
         if not (self.folder / ".git").is_dir():
             self._refuse(f"{self.folder} is no checkout of ours")
         status = self._here("status", "--porcelain", "--ignored", "--untracked-files=all", "-z")
-        if status:
-            first = status.split(b"\0")[0].decode("utf-8", "replace")
-            self._refuse(f"{first[3:]} was changed or added")
+        rows = [row.decode("utf-8", "replace") for row in status.split(b"\0") if row]
+        for row in rows:
+            if not (row[:2] in ("??", "!!") and row.rpartition("/")[2].removeprefix(row[:3]) in _LITTER):
+                self._refuse(f"{row[3:]} was changed or added")
         if self._here("stash", "list"):
             self._refuse("there are stashes")
         for line in self._here("ls-files", "-v", "-z").split(b"\0"):

@@ -46,9 +46,12 @@ class PackageConnector:
         files: list[SourceFile] = []
         diagnostics: list[Diagnostic] = []
 
+        def report(path: str, code: str, message: str, hint: str, line: int = 0) -> None:
+            diagnostics.append(Diagnostic("sources", "warning", code, self.package, path, line, message, hint))
+
         def reject(path: str, code: str, message: str, hint: str, line: int = 0) -> None:
             files.append(SourceFile(self.package, path, "rejected", code, "", "", 0, ""))
-            diagnostics.append(Diagnostic("sources", "warning", code, self.package, path, line, message, hint))
+            report(path, code, message, hint, line)
 
         try:
             listed = self._entries()
@@ -69,10 +72,12 @@ class PackageConnector:
                 try:
                     if not data:
                         raise UndecodableError("empty", "is empty", "write it upstream")
-                    decode(data)
+                    problem = decode(data).problem
                 except UndecodableError as error:
                     reject(path, error.code, str(error), error.hint, error.line)
                     continue
+                if problem:
+                    report(path, problem.code, str(problem), problem.hint, problem.line)
                 files.append(self._file(path, data))
         except GitError as error:
             hint = f"`syntropy package update {self.package} --force`"
@@ -90,7 +95,7 @@ class PackageConnector:
             about = self._sidecars.of(path) if file.reason == "canonical" else {}
             yield SourceText(
                 self.package, path, self._commit[:SHORT_COMMIT], file.kind, file.scope, file.content_hash,
-                decode(data), canonical_json(about),
+                decode(data).text, canonical_json(about),
             )  # fmt: skip
 
     def _file(self, path: str, data: bytes) -> SourceFile:
@@ -151,7 +156,7 @@ class PackageConnector:
             return None
         for _, data, _ in self._blobs([path]):
             try:
-                return decode(data) if data is not None else ""
+                return decode(data).text if data is not None else ""
             except UndecodableError:
                 return ""
         return None

@@ -1,7 +1,8 @@
-"""The project's own files: a walk that follows no link, opens regular files only and loses nothing.
+"""The project's own files: a walk that stays inside, opens regular files only and loses nothing.
 
 Every file met ends in one row: indexed by a source, excluded by a named rule, or rejected with a
-diagnostic. Folders that are pruned whole (`.git`, ignored ones) are one row each.
+diagnostic. Folders that are pruned whole (`.git`, ignored ones) are one row each. Links are followed
+where they lead to a file or folder of the project, once, after everything else was met.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pipeline.sources.decode import UndecodableError, decode, is_clean_name
 from pipeline.sources.layout import Assignment, Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from syntropy.artifacts import DATABASE, MANIFEST
-from syntropy.config import SourcesConfig
+from syntropy.config import CONFIG_NAME, SourcesConfig
 from syntropy.errors import BuildError
 from syntropy.ids import PROJECT_PACKAGE
 
@@ -52,7 +53,9 @@ class ProjectConnector:
         if self._sources.respect_gitignore:
             ignores = self._with_ignore_file((), "", ".git/info/exclude")
         self._sidecars = Sidecars(self._catalogue)
+        self._links: list[tuple[str, _IgnoreStack]] = []
         self._walk("", ignores)
+        self._follow_links()
         indexed = {file.path for file in self._files if file.status == "indexed"}
         for path, code, line, message, hint in self._sidecars.problems(indexed):
             self._diagnostics.append(self._diagnostic("warning", code, path, message, hint, line))
@@ -64,7 +67,7 @@ class ProjectConnector:
             assignment = self._layout.assign(path)
             assert assignment is not None  # the scan called it indexed
             try:
-                data = read_regular_file(self._root / path)
+                data = read_regular_file(self._target(path))
                 about = self._about(path, assignment)
                 yield SourceText(
                     self.package,
@@ -73,7 +76,7 @@ class ProjectConnector:
                     kind_of(path, about) if about else assignment.kind,
                     assignment.scope,
                     content_hash(data, about),
-                    decode(data),
+                    decode(data).text,
                     canonical_json(about),
                 )
             except (OSError, UndecodableError) as error:
@@ -93,8 +96,12 @@ class ProjectConnector:
             return
         if self._sources.respect_gitignore:
             ignores = self._with_ignore_file(ignores, folder, ".gitignore")
-        if folder and {DATABASE, MANIFEST} <= {entry.name for entry in entries}:
+        names = {entry.name for entry in entries}
+        if folder and {DATABASE, MANIFEST} <= names:
             self._exclude(f"{folder}/", "syntropy-output")  # of another build: no source, either
+            return
+        if folder and CONFIG_NAME in names:
+            self._exclude(f"{folder}/", "project-of-its-own")
             return
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -104,7 +111,7 @@ class ProjectConnector:
                 shown = os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
                 self._reject(shown, "bad-name", "the name holds control characters or is no UTF-8", "rename it")
             elif entry.is_symlink():
-                self._exclude(path, "symlink")
+                self._links.append((path, ignores))
             elif entry.is_dir(follow_symlinks=False):
                 reason = self._pruned(path, entry.name, ignores)
                 if reason:
@@ -112,7 +119,7 @@ class ProjectConnector:
                 else:
                     self._walk(path, ignores)
             else:
-                self._file(path, entry, ignores)
+                self._file(path, _stat(entry), ignores)
             if len(self._files) > self._sources.max_files:
                 raise BuildError(
                     f"more than {self._sources.max_files} files below {self._root}",
@@ -126,10 +133,66 @@ class ProjectConnector:
             return "gitignore"
         return self._layout.excluded(f"{path}/")
 
-    def _file(self, path: str, entry: os.DirEntry[str], ignores: _IgnoreStack) -> None:
+    def _follow_links(self) -> None:
+        """Index what links lead to, where that is the project's and not indexed as the same kind already."""
+        met = {file.path: file for file in self._files}
+        followed: set[str] = set()
+        for path, ignores in self._links:
+            target = self._inside(path)
+            if target is None:
+                self._leave_link(path, "leads out of the project, or nowhere")
+            elif any(part in (".git", *self._own) for part in _prefixes(target)):
+                self._exclude(path, "symlink")
+            elif not (self._root / target).is_dir():
+                self._linked_file(path, target, ignores, met)
+            elif target in followed or f"{path}/".startswith(f"{target}/") or not target:
+                self._leave_link(path, f"leads to {target or 'the project itself'}, which was met already")
+            else:
+                followed.add(target)
+                self._exclude(f"{path}/", "symlink")
+                for below in [name for name in met if name.startswith(f"{target}/") and not name.endswith("/")]:
+                    self._linked_file(f"{path}{below[len(target) :]}", below, ignores, met)
+
+    def _linked_file(self, path: str, target: str, ignores: _IgnoreStack, met: dict[str, SourceFile]) -> None:
+        assignment, found = self._layout.assign(path), met.get(target)
+        if found is None or assignment is None:
+            unwanted = True  # in a folder that was left out whole, or of no source
+        elif found.status == "indexed":
+            unwanted = found.kind == assignment.kind
+        else:  # a link makes no document of a hidden file such as .env
+            unwanted = found.reason != "no-source" or target.rpartition("/")[2].startswith(".")
+        if unwanted:
+            self._exclude(path, "symlink")
+        else:
+            self._file(path, (self._root / target).stat(), ignores, self._root / target)
+
+    def _inside(self, path: str) -> str | None:
+        """Where a path leads to, relative to the project; None where that is no file or folder of it."""
+        real, root = os.path.realpath(self._root / path), os.path.realpath(self._root)
+        if not os.path.exists(real) or os.path.commonpath([real, root]) != root:
+            return None
+        return os.path.relpath(real, root).replace(os.sep, "/") if real != root else ""
+
+    def _target(self, path: str) -> Path:
+        """The regular file that a path stands for. Raises OSError where a link leads out of the project."""
+        inside = self._inside(path)
+        if inside is None:
+            raise OSError(0, "leads out of the project")
+        return self._root / inside
+
+    def _leave_link(self, path: str, why: str) -> None:
+        self._exclude(path, "symlink")
+        self._diagnostics.append(
+            self._diagnostic("info", "symlink", path, f"is a link that {why}", "put the file itself there")
+        )
+
+    def _file(
+        self, path: str, info: os.stat_result | OSError, ignores: _IgnoreStack, place: Path | None = None
+    ) -> None:
         size = 0
         try:
-            info = entry.stat(follow_symlinks=False)
+            if isinstance(info, OSError):
+                raise info
             size = info.st_size
             if not stat.S_ISREG(info.st_mode):
                 self._reject(path, "not-a-file", "is no regular file (FIFO, socket or device)", "exclude it")
@@ -152,11 +215,13 @@ class ProjectConnector:
                     size,
                 )
                 return
-            data = read_regular_file(self._root / path)
+            data = read_regular_file(place or self._root / path)
             if not data:
                 self._reject(path, "empty", "is empty", "write it or delete it", size, "info")
                 return
-            decode(data)
+            if problem := decode(data).problem:
+                found = self._diagnostic("warning", problem.code, path, str(problem), problem.hint, problem.line)
+                self._diagnostics.append(found)
         except UndecodableError as error:
             self._reject(path, error.code, str(error), error.hint, size, line=error.line)
             return
@@ -177,7 +242,7 @@ class ProjectConnector:
     def _catalogue(self, path: str) -> str | None:
         try:
             data = read_regular_file(self._root / path)
-            return decode(data) if len(data) <= self._sources.max_file_bytes else ""
+            return decode(data).text if len(data) <= self._sources.max_file_bytes else ""
         except FileNotFoundError:
             return None
         except (OSError, UndecodableError):
@@ -228,6 +293,19 @@ def read_regular_file(path: Path) -> bytes:
             return handle.read()
     finally:
         os.close(descriptor)
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | OSError:
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError as error:
+        return error
+
+
+def _prefixes(path: str) -> list[str]:
+    """`a/b/c` → a, a/b, a/b/c."""
+    parts = path.split("/")
+    return ["/".join(parts[: n + 1]) for n in range(len(parts))]
 
 
 def _ignored(path: str, ignores: _IgnoreStack) -> bool:
