@@ -162,7 +162,7 @@ class NotesStore:
             if write:
                 if mode == "ro":
                     raise NotesError(f"{path} is read only", hint="make it writable, or set notes.path")
-                connection.execute("PRAGMA journal_mode = WAL")
+                _log_ahead(connection)
                 connection.execute("PRAGMA synchronous = NORMAL")
                 if version < VERSION:
                     _migrate(connection, path)
@@ -195,6 +195,22 @@ class NotesStore:
             f"{self.path} was damaged ({error}) and set aside as {aside.name}",
             hint="run the command again; `sqlite3 FILE .recover` may save what the old file held",
         )
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Switch the file to write-ahead logging.
+
+    SQLite asks for the file alone for that, and does not wait for it as it does for other locks.
+    """
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

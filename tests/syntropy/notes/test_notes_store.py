@@ -1,5 +1,6 @@
 """Files of notes: export and import, old and damaged files, many writers, killed ones."""
 
+import contextlib
 import multiprocessing
 import os
 import random
@@ -7,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -163,6 +165,28 @@ def test_missing_damaged_and_newer_files(tmp_path):
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(NotesError, match="newer"):
         NotesStore(newer, write=True)
+
+
+def test_a_new_file_that_somebody_reads_is_waited_for(tmp_path):
+    path = tmp_path / "notes.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection:  # not yet write-ahead logged
+        connection.execute("CREATE TABLE other (x)")
+    reading = threading.Event()
+
+    def read():
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            connection.execute("SELECT * FROM other").fetchall()
+            reading.set()
+            time.sleep(0.3)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    reading.wait()
+    NotesStore(path, write=True).close()
+    reader.join()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
 
 
 def write_many(path, worker, count):
