@@ -25,16 +25,22 @@ def _asset(group: str, kinds: set[str], deps: list[str] | None = None) -> Callab
 
 
 def _run(
+    name: str,
     workspace: WorkspaceResource,
     call: Callable[[], StepResult],
     more: Callable[[StepResult], dict[str, Any]] | None = None,
 ) -> dg.MaterializeResult[None]:
     """Run a step and turn what it says into metadata and a data version."""
     started = time.perf_counter()
+    if resources.reporter:
+        resources.reporter.stage(name)
     try:
         result = call()
-    except SyntropyError as error:
-        raise dg.Failure(description=str(error)) from error
+    except BaseException as error:
+        workspace.failed(error)
+        if isinstance(error, SyntropyError):
+            raise dg.Failure(description=str(error)) from error
+        raise
     metadata: dict[str, Any] = {
         "seconds": round(time.perf_counter() - started, 3),
         "up to date": result.skipped,
@@ -50,7 +56,7 @@ def _table(frame: pl.DataFrame, title: list[str]) -> dg.MarkdownMetadataValue:
     """A Markdown table of a small frame."""
     lines = ["| " + " | ".join(title) + " |", "|" + "---|" * len(title)]
     lines += [
-        "| " + " | ".join(str(v).replace("|", "\\|").replace("\n", " ") for v in row) + " |"
+        "| " + " | ".join(str(v).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ") for v in row) + " |"
         for row in frame.iter_rows()
     ]
     return dg.MetadataValue.md("\n".join(lines))
@@ -66,7 +72,7 @@ def source_files(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
         counts = files.group_by("status", "reason").len().sort("status", "reason")
         return {"files": _table(counts, ["status", "reason", "files"])}
 
-    return _run(workspace, lambda: steps.source_files(resources.known_scan), more)
+    return _run("source_files", workspace, lambda: steps.source_files(resources.known_scan), more)
 
 
 @_asset("knowledge", {"markdown", "polars"}, ["source_files"])
@@ -79,7 +85,7 @@ def documents(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
         counts = frame.group_by("scope", "kind").len().sort("scope", "kind")
         return {"documents": _table(counts, ["scope", "kind", "documents"])}
 
-    return _run(workspace, steps.documents, more)
+    return _run("documents", workspace, steps.documents, more)
 
 
 @_asset("knowledge", {"polars"}, ["documents"])
@@ -91,14 +97,14 @@ def chunks(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
         sizes = steps.workspace.table("chunks", "chunks", only="token_count")["token_count"]
         return {"tokens": _histogram(sizes)}
 
-    return _run(workspace, steps.chunks, more)
+    return _run("chunks", workspace, steps.chunks, more)
 
 
 @_asset("knowledge", {"huggingface", "onnx"}, ["chunks"])
 def embeddings(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     """Unit vectors of all windows, from the content-addressed cache where known."""
     outputs = workspace.outputs()
-    return _run(workspace, lambda: outputs.steps.embeddings(outputs.engine))
+    return _run("embeddings", workspace, lambda: outputs.steps.embeddings(outputs.engine))
 
 
 @_asset("knowledge", {"polars"}, ["documents", "embeddings", "source_files"])
@@ -111,7 +117,7 @@ def relations(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
         counts = frame.group_by("type", "origin").len().sort("type", "origin")
         return {"relations": _table(counts, ["type", "origin", "relations"])}
 
-    return _run(workspace, steps.relations, more)
+    return _run("relations", workspace, steps.relations, more)
 
 
 @_asset("knowledge", {"polars"}, ["documents", "chunks", "relations", "source_files"])
@@ -127,7 +133,7 @@ def drift(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
             "first diagnostics": _table(shown, ["severity", "code", "path", "line", "message", "what to do"]),
         }
 
-    return _run(workspace, steps.drift, more)
+    return _run("drift", workspace, steps.drift, more)
 
 
 @_asset("artifacts", {"duckdb"}, ["documents", "chunks", "embeddings", "relations", "drift"])
@@ -139,13 +145,13 @@ def search_database(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
         rows = result.record.facts.get("rows", {})
         return {f"rows/{name}": count for name, count in sorted(rows.items())}
 
-    return _run(workspace, outputs.database, more)
+    return _run("search_database", workspace, outputs.database, more)
 
 
 @_asset("artifacts", {"json"}, ["documents", "relations", "drift"])
 def index_json(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     """syntropy-index.json: every pattern, PRP, memory and rule by key, and drift."""
-    return _run(workspace, workspace.outputs().index_json)
+    return _run("index_json", workspace, workspace.outputs().index_json)
 
 
 @_asset("artifacts", {"markdown"}, ["documents", "chunks", "drift"])
@@ -158,19 +164,19 @@ def index_overview(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
         path = staged if staged.is_file() else locate(outputs.workspace.out, "INDEX.md")
         return {"overview": dg.MetadataValue.md(path.read_text(encoding="utf-8")[:8_000])}
 
-    return _run(workspace, outputs.index_md, more)
+    return _run("index_overview", workspace, outputs.index_md, more)
 
 
 @_asset("artifacts", {"python"})
 def query_script(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     """query.py: a standalone read-only reader for people who have just the artifacts."""
-    return _run(workspace, workspace.outputs().query_script)
+    return _run("query_script", workspace, workspace.outputs().query_script)
 
 
 @_asset("artifacts", {"onnx"}, ["embeddings"])
 def query_encoder(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     """The query encoder that travels with the database."""
-    return _run(workspace, workspace.outputs().encoder)
+    return _run("query_encoder", workspace, workspace.outputs().encoder)
 
 
 @_asset("publication", {"file"}, ["search_database", "index_json", "index_overview", "query_script", "query_encoder"])
@@ -178,8 +184,11 @@ def publication(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     """The manifest, and the one rename that makes all artifacts visible together."""
     try:
         changed, figures = workspace.outputs().publish()
-    except SyntropyError as error:
-        raise dg.Failure(description=str(error)) from error
+    except BaseException as error:
+        workspace.failed(error)
+        if isinstance(error, SyntropyError):
+            raise dg.Failure(description=str(error)) from error
+        raise
     return dg.MaterializeResult[None](
         metadata={
             "published anew": changed,

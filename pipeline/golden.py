@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.checks import CheckResult
-from pipeline.outputs import Outputs
 from syntropy.errors import UsageError
-from syntropy.evaluation import compare, evaluate, read_baseline, read_golden
+from syntropy.evaluation import compare, evaluate, fallen, read_baseline, read_golden
 from syntropy.index import Database
 from syntropy.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from pipeline.outputs import Outputs
 
 
 def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
@@ -36,7 +39,18 @@ def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
     if not baseline.is_file():
         return CheckResult(True, {**figures, "baseline": "none stored (syntropy eval --save)"})
     try:
-        change = compare(found, read_baseline(baseline))[mode]["ndcg@10"]
+        stored = read_baseline(baseline)
+        change = compare(found, stored)[mode]["ndcg@10"]
     except (KeyError, UsageError) as error:
         return CheckResult(True, {**figures, "baseline": f"not comparable: {error}"})
-    return CheckResult(change >= -config.eval.tolerance, {**figures, "change of ndcg@10": change})
+    passed = change >= -config.eval.tolerance
+    figures |= {"change of ndcg@10": change, "tolerance": config.eval.tolerance, "baseline": config.eval.baseline}
+    if not passed:
+        figures["got worse"] = "; ".join(
+            f"{query!r} {before:.2f} → {now:.2f}" for query, before, now in fallen(found, stored, mode)[:SHOWN]
+        )
+    return CheckResult(passed, figures)
+
+
+SHOWN = 5
+"""Questions named where the check fails; `syntropy eval --misses` shows all."""

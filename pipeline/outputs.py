@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Callable
 from functools import cached_property
 from importlib.metadata import version
@@ -13,17 +14,22 @@ from typing import Any
 
 import polars as pl
 
+from pipeline import checks, gate, golden, parity
+from pipeline.checks import CheckResult
+from pipeline.embed import weights
 from pipeline.embed.engines import Engine, EngineEncoder, make_engine
-from pipeline.embed.graph import build_graph
+from pipeline.embed.graph import Precision, build_graph
 from pipeline.embed.model import Model
-from pipeline.embed.weights import verified
-from pipeline.plan import ARTIFACTS, extra_inputs, package_sources, published_inputs, stage_inputs
+from pipeline.history import counted, record_published
+from pipeline.plan import ARTIFACTS, SCAN, extra_inputs, package_sources, published_inputs, stage_inputs
 from pipeline.render.index_json import index_document, render_json
 from pipeline.render.index_md import estimate_tokens, render_index_md
 from pipeline.render.manifest import render_manifest
 from pipeline.render.query_script import render_query_script
+from pipeline.sources.protocol import SourceFile
 from pipeline.steps import StepResult, Steps
 from pipeline.store.database import build_database
+from pipeline.store.digests import known_sha256
 from pipeline.store.publish import finish_publication, publish
 from pipeline.workspace import Record, Workspace
 from syntropy import __version__
@@ -35,13 +41,26 @@ from syntropy.schema import SCHEMA_VERSION
 
 
 class Outputs:
-    """Stages artifacts of one build. `synced_at`: ISO time for the index; `source_date`: what fixed it, or ''."""
+    """Stages artifacts of one build.
 
-    def __init__(self, steps: Steps, *, synced_at: str, source_date: str = "") -> None:
+    `synced_at`: ISO time for the index; `source_date`: what fixed it, or ''; `started`: when the build began, and
+    `clock`: seconds since 1970, for what readers are told.
+    """
+
+    def __init__(
+        self,
+        steps: Steps,
+        *,
+        synced_at: str,
+        source_date: str = "",
+        clock: Callable[[], float] = time.time,
+        started: float | None = None,
+    ) -> None:
         self.steps = steps
         self.workspace: Workspace = steps.workspace
         self._synced_at = synced_at
         self._extra = extra_inputs(self.workspace, source_date)
+        self._clock, self._started = clock, clock() if started is None else started
 
     def database(self) -> StepResult:
         """The search database, complete and closed, in the staging folder."""
@@ -116,8 +135,9 @@ class Outputs:
                 "max_tokens": model.max_tokens,
             }
             if model.is_bundled:
-                shutil.copyfile(self.graph(), self._target(f"{ENCODER}/{GRAPH}"))
-                shutil.copyfile(verified("tokenizer.json"), self._target(f"{ENCODER}/{TOKENIZER}"))
+                shutil.copyfile(self.graph("int8"), self._target(f"{ENCODER}/{GRAPH}"))
+                shutil.copyfile(weights.tokenizer(), self._target(f"{ENCODER}/{TOKENIZER}"))
+                facts["precision"] = "int8 rows"
             else:
                 facts |= {"source": embed.model, "revision": embed.revision}
             self._target(f"{ENCODER}/{FACTS}").write_bytes(
@@ -130,7 +150,8 @@ class Outputs:
     def publish(self) -> tuple[bool, dict[str, Any]]:
         """Publish what was staged, all at once; (False, …) where everything is published already.
 
-        Raises BuildError where an artifact was neither staged nor published from the present tables.
+        Raises BuildError where an artifact was neither staged nor published from the present tables, or where a
+        blocking check has no recorded pass for it.
         """
         finish_publication(self.workspace.out)
         published = self._published
@@ -148,18 +169,73 @@ class Outputs:
                 )
             inputs[artifact.name] = wanted
             if published.get(artifact.name) != wanted:
+                assert record is not None  # or it would have been refused
+                self._require_staged(artifact.name, record)
                 staged.append(artifact.name)
+        gate.refuse_unchecked(self.workspace, self._place)
         if staged:
             self._publish_staged(inputs, staged)
         copied = self._copy_index()
+        self._note(staged, copied)
         return bool(staged) or copied, {"published": staged, "unchanged": [a for a in inputs if a not in staged]}
 
-    def graph(self) -> Path:
-        """The bundled model's ONNX file, made once and kept in the cache under its weights' name."""
-        path = self.workspace.cache / "models" / f"{verified('model.safetensors').stem}-{GRAPH_VERSION}.onnx"
+    def run_check(self, check: gate.Check) -> CheckResult:
+        """Run a blocking check on what is staged, or else published; a pass for the same bytes is not run again."""
+        path = self._place(check.artifact)
+        key = gate.key_of(check, self.workspace, path)
+        former = gate.passed_before(check, self.workspace, key)
+        if former is not None:
+            return CheckResult(True, {**former, "unchanged since it passed": True})
+        found = RUNNERS[check.name](path, self)
+        gate.record(check, self.workspace, key, passed=found.passed, figures=found.figures)
+        return found
+
+    def _place(self, name: str) -> Path:
+        """Where an artifact of the present tables lies: published already, or else staged."""
+        artifact = next(a for a in ARTIFACTS if a.name == name)
+        wanted = stage_inputs(self.workspace, artifact, self._extra.get(name, ()))
+        published = wanted is not None and self._published.get(name) == wanted
+        return locate(self.workspace.out, name) if published else self.workspace.staging / name
+
+    def _require_staged(self, name: str, record: Record) -> None:
+        """Raises BuildError where the staged files are not those that were recorded: of another folder, or attempt."""
+        staging = self.workspace.staging
+        for path, sha256 in record.facts.get("files", {}).items():
+            if not (staging / path).is_file() or known_sha256(staging / path, self.workspace.cache) != sha256:
+                raise BuildError(
+                    f"{name} is not staged in {staging}: {path} is missing or of another build",
+                    hint="materialize all assets, or run `syntropy build`",
+                )
+
+    def _files_of(self, root: Path, name: str) -> list[Path]:
+        """The files of an artifact: one, or those of a folder."""
+        found = sorted((root / name).iterdir()) if (root / name).is_dir() else [root / name]
+        return [path for path in found if path.is_file()]
+
+    def _note(self, staged: list[str], copied: bool) -> None:
+        """Tell readers what is published now, and from what."""
+        scan = self.workspace.record(SCAN)
+        assert scan is not None
+        files = [
+            SourceFile(*row) for row in self.workspace.table(SCAN, "sources").select(SourceFile._fields).iter_rows()
+        ]
+        record_published(
+            self.workspace,
+            files,
+            scan=scan.inputs,
+            outcome="published" if staged or copied else "up-to-date",
+            started=self._started,
+            now=self._clock(),
+            diagnostics=counted(self.workspace),
+        )
+
+    def graph(self, precision: Precision = "fp32") -> Path:
+        """The bundled model's ONNX file, made once and kept in the user's cache under its weights' digest."""
+        name = f"{weights.SHA256[weights.WEIGHTS][:16]}-{precision}-{GRAPH_VERSION}.onnx"
+        path = self.workspace.shared / "models" / name
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            data = build_graph(verified("model.safetensors"))
+            data = build_graph(weights.weights(self.workspace.config.embed.weights), precision)
             write_atomically(path, lambda temporary: temporary.write_bytes(data))
         return path
 
@@ -168,7 +244,7 @@ class Outputs:
         model = self.steps.model
         if not model.is_bundled:
             return EngineEncoder(self.engine(model))
-        files = {GRAPH: self.graph(), TOKENIZER: verified("tokenizer.json")}
+        files = {GRAPH: self.graph("int8"), TOKENIZER: weights.tokenizer()}
         return QueryEncoder({"max_tokens": model.max_tokens}, files.__getitem__)
 
     def engine(self, model: Model) -> Engine:
@@ -185,9 +261,16 @@ class Outputs:
         if inputs is None:
             raise BuildError(f"{name} needs tables that were never built", hint="materialize its upstream assets first")
         if self._published.get(name) == inputs:
+            for leftover in self._files_of(self.workspace.staging, name):
+                leftover.unlink()  # of an attempt that was not published
             record = self.workspace.record(_record_name(name)) or Record(inputs, {}, {name: inputs}, {}, {})
             return StepResult(name, record, True)
         facts = stage(inputs)
+        staging = self.workspace.staging
+        facts["files"] = {
+            path.relative_to(staging).as_posix(): known_sha256(path, self.workspace.cache)
+            for path in self._files_of(staging, name)
+        }
         record = self.workspace.save(_record_name(name), inputs, {}, facts, digests={name: inputs})
         return StepResult(name, record, False, facts)
 
@@ -203,10 +286,7 @@ class Outputs:
         files: dict[str, Path] = {}
         for name in inputs:
             root = staging if name in staged else out
-            found = sorted((root / name).iterdir()) if (root / name).is_dir() else [root / name]
-            for path in found:
-                if path.is_file():
-                    files[path.relative_to(root).as_posix()] = path
+            files |= {path.relative_to(root).as_posix(): path for path in self._files_of(root, name)}
         for path in sorted(p for p in staging.rglob("*") if p.is_file()):
             if path.relative_to(staging).as_posix() not in files:
                 path.unlink()  # of an earlier attempt
@@ -216,7 +296,6 @@ class Outputs:
 
     def _facts(self, inputs: dict[str, str]) -> dict[str, Any]:
         stored = self.workspace.record(_record_name(DATABASE))
-        former = read_manifest(self.workspace.out)
         if stored is not None and stored.inputs == inputs[DATABASE]:
             tables = {
                 name: {"rows": stored.facts["rows"][name], "hash": found}
@@ -224,6 +303,7 @@ class Outputs:
             }
             hnsw = stored.facts["hnsw"]
         else:
+            former = read_manifest(self.workspace.out)
             assert former is not None  # the database is published, or it would have been staged
             tables, hnsw = former.facts["tables"], former.facts["hnsw"]
         diagnostics = self.workspace.table("drift", "diagnostics")
@@ -239,6 +319,7 @@ class Outputs:
             "tables": tables,
             "hnsw": hnsw,
             "model": {"name": facts.get("model", ""), "fingerprint": facts.get("fingerprint", "")},
+            "vectors": self._vectors(facts),
             "diagnostics": {
                 s: diagnostics.filter(pl.col("severity") == s).height for s in ("error", "warning", "info")
             },
@@ -263,6 +344,7 @@ class Outputs:
             "inputs_digest": scan.inputs if scan else "",
             "config_digest": hashlib.sha256(self.workspace.config.canonical_json().encode()).hexdigest(),
             "model": str(facts.get("model", "")),
+            "vectors": self._vectors(facts),
             "model_fingerprint": str(facts.get("fingerprint", "")),
             "ranking": self.workspace.config.canonical_json("ranking", "chunk", "synonyms"),
             "synonyms": json.dumps(self.workspace.config.synonyms, sort_keys=True, ensure_ascii=False),
@@ -270,6 +352,10 @@ class Outputs:
             "drift_claims": str(drift.claims),
             "duckdb_version": version("duckdb"),
         }
+
+    def _vectors(self, facts: dict[str, Any]) -> str:
+        """follow: a second publication brings them; whole; none: they were not asked for."""
+        return "follow" if self.workspace.vectors_follow else "whole" if facts.get("fingerprint") else "none"
 
     def _rows(self, stage: str, table: str) -> int:
         record = self.workspace.record(stage)
@@ -298,7 +384,21 @@ class Outputs:
         return True
 
 
-GRAPH_VERSION = "fp32-2"
+def _of_the_file(check: Callable[[Path], CheckResult]) -> Callable[[Path, Outputs], CheckResult]:
+    return lambda path, _: check(path)
+
+
+RUNNERS: dict[str, Callable[[Path, Outputs], CheckResult]] = {
+    **{name: _of_the_file(check) for name, check in checks.DATABASE_CHECKS.items()},
+    "full_text_parity": lambda path, outputs: parity.full_text_parity(path, outputs.workspace.config.ranking),
+    "golden_queries": golden.golden_queries,
+    "overview_budget": lambda path, outputs: checks.overview_budget(
+        path, outputs.workspace.config.render.index_max_tokens
+    ),
+}
+"""How each check of `gate.CHECKS` is run."""
+
+GRAPH_VERSION = 4
 """Names the graph's form in the cache: raise it when `embed.graph` writes other operators."""
 
 

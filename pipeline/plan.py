@@ -7,14 +7,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.diagnostics import Diagnostic
+from pipeline.gate import unchecked
 from pipeline.packages.manifest import CHECKOUTS, FOLDER, Packages, load_packages
 from pipeline.sources.notes import NotesConnector
 from pipeline.sources.package import PackageConnector
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Connector, Scan
-from pipeline.workspace import Workspace, code_digest, digest, digest_rows
-from syntropy.artifacts import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, locate, read_manifest
+from pipeline.store.digests import known_sha256
+from pipeline.workspace import WINDOWS_OF, Workspace, code_digest, digest, digest_rows
+from syntropy.artifacts import (
+    DATABASE,
+    ENCODER,
+    INDEX_JSON,
+    INDEX_MD,
+    MANIFEST,
+    QUERY_SCRIPT,
+    locate,
+    log_beside,
+    read_manifest,
+)
 from syntropy.errors import DatabaseError
+from syntropy.ids import PROJECT_PACKAGE
 
 
 @dataclass(frozen=True)
@@ -33,9 +46,9 @@ STAGES = (
     Stage(
         "chunks",
         (("documents", "documents"), ("documents", "tags"), ("documents", "headings"), ("documents", "outlines")),
-        ("chunk", "embed"),
+        ("chunk", *WINDOWS_OF),
     ),
-    Stage("embeddings", (("chunks", "windows"),), ("embed",)),
+    Stage("embeddings", (("chunks", "windows"),), ("embed.enabled", *WINDOWS_OF)),
     Stage(
         "relations",
         (
@@ -46,7 +59,7 @@ STAGES = (
             ("chunks", "windows"),
             ("embeddings", "vectors"),
         ),
-        ("link", "embed"),
+        ("link", "embed.enabled"),
     ),
     Stage(
         "drift",
@@ -58,6 +71,7 @@ STAGES = (
             ("relations", "diagnostics"),
             ("relations", "relations"),
         ),
+        ("problems",),
     ),
 )
 """Stages with tables, in order; the scan comes before and is always run."""
@@ -78,7 +92,7 @@ _EVERYTHING = (
 )
 
 ARTIFACTS = (
-    Stage(DATABASE, _EVERYTHING, ("ranking", "store", "embed", "project", "synonyms")),
+    Stage(DATABASE, _EVERYTHING, ("ranking", "store", "embed.enabled", "project", "synonyms")),
     Stage(
         INDEX_JSON,
         (
@@ -124,7 +138,7 @@ def stage_inputs(workspace: Workspace, stage: Stage, extra: tuple[str, ...] = ()
 
 
 def published_inputs(workspace: Workspace) -> dict[str, str]:
-    """Artifact -> input digest of what is published and whole by size; empty where nothing is."""
+    """Artifact -> input digest of what is published and whole (digests are taken once a file)."""
     try:
         manifest = read_manifest(workspace.out)
     except DatabaseError:
@@ -133,9 +147,13 @@ def published_inputs(workspace: Workspace) -> dict[str, str]:
         return {}
     intact = {
         name
-        for name, (size, _) in manifest.artifacts.items()
-        if (path := locate(workspace.out, name)).is_file() and path.stat().st_size == size
+        for name, (size, sha256) in manifest.artifacts.items()
+        if (path := locate(workspace.out, name)).is_file()
+        and path.stat().st_size == size
+        and known_sha256(path, workspace.cache) == sha256
     }
+    if log_beside(locate(workspace.out, DATABASE)).exists():
+        intact.discard(DATABASE)  # whoever left it there, readers refuse the pair
     inputs: dict[str, Any] = manifest.facts.get("inputs", {})
     return {
         name: str(value)
@@ -171,6 +189,8 @@ def pending(workspace: Workspace, *, extra: dict[str, tuple[str, ...]]) -> list[
         inputs = None if behind else stage_inputs(workspace, artifact, extra.get(artifact.name, ()))
         if inputs is None or published.get(artifact.name) != inputs:
             waiting.append(artifact.name)
+    if not waiting:
+        waiting += unchecked(workspace)
     copy = workspace.index_copy
     if any(a.name in waiting for a in ARTIFACTS) or (copy is not None and not copy.is_file()):
         waiting.append(MANIFEST)
@@ -230,6 +250,15 @@ def _connectors(workspace: Workspace, packages: Packages) -> list[Connector]:
     return found
 
 
+def packages_of(scan: Scan) -> dict[str, str]:
+    """Alias -> digest of what was met of a package."""
+    rows: dict[str, list[Any]] = {}
+    for file in scan.files:
+        if file.package != PROJECT_PACKAGE:
+            rows.setdefault(file.package, []).append(file)
+    return {alias: digest_rows(files) for alias, files in rows.items()}
+
+
 def scan_digest(scan: Scan) -> str:
     """Digest of a scan's rows, cheap enough to be taken before anything is loaded."""
     return digest(digest_rows(scan.files), digest_rows(scan.diagnostics))
@@ -238,9 +267,10 @@ def scan_digest(scan: Scan) -> str:
 def extra_inputs(workspace: Workspace, source_date: str) -> dict[str, tuple[str, ...]]:
     """Inputs that are no tables: where packages come from; a SOURCE_DATE_EPOCH decides `synced_at`."""
     packages = package_sources(workspace)
+    vectors = ("vectors follow",) if workspace.vectors_follow else ()
     return {
         **({INDEX_JSON: (f"source-date {source_date}",)} if source_date else {}),
-        **({DATABASE: (f"packages {packages}",)} if packages != "{}" else {}),
+        DATABASE: ((f"packages {packages}",) if packages != "{}" else ()) + vectors,
     }
 
 

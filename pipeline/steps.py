@@ -20,7 +20,7 @@ from pipeline.chunks import Chunks, chunk_documents
 from pipeline.diagnostics import Diagnostic
 from pipeline.embed.cache import EmbeddingCache
 from pipeline.embed.model import Model, resolve_model
-from pipeline.embed.stage import Progress, embed_windows
+from pipeline.embed.stage import embed_windows
 from pipeline.extract import stage as extraction
 from pipeline.frames import conform, from_rows
 from pipeline.link.drift import Drift, measure_drift
@@ -28,12 +28,14 @@ from pipeline.link.duplicates import duplicate_relations, near_duplicate_relatio
 from pipeline.link.entities import follow
 from pipeline.link.similar import similar_documents
 from pipeline.link.stage import link_mentions
-from pipeline.plan import SCAN, STAGES, connectors, scan_all, scan_digest, stage_inputs
+from pipeline.parallel import Progress
+from pipeline.plan import SCAN, STAGES, connectors, packages_of, scan_all, scan_digest, stage_inputs
 from pipeline.sources.protocol import Scan, SourceText
 from pipeline.workspace import Record, Workspace, digest
 from pipeline.written import prefer_written
 from syntropy.errors import BuildError
-from syntropy.ids import split_uid
+from syntropy.ids import PROJECT_PACKAGE, split_uid
+from syntropy.problems import DIAGNOSTIC_STAGES, Ignored
 from syntropy.schema import DIAGNOSTICS, FILES, SEVERITIES, SOURCES, TABLES
 
 MAX_SHOWN = 1_000
@@ -124,7 +126,7 @@ class Steps:
             "sources": conform(SOURCES, from_rows(SOURCES, scan.files)),
             "diagnostics": conform(DIAGNOSTICS, from_rows(DIAGNOSTICS, dict.fromkeys(scan.diagnostics))),
         }
-        return StepResult(SCAN, self.workspace.save(SCAN, inputs, tables), False)
+        return StepResult(SCAN, self.workspace.save(SCAN, inputs, tables, {"packages": packages_of(scan)}), False)
 
     def documents(self) -> StepResult:
         """Extract what is new or changed, take the rest from the former tables, make keys unique."""
@@ -136,7 +138,10 @@ class Steps:
         files, kept = _unchanged(wanted, former)
         changed = wanted.join(files, on=["package", "path"], how="anti")
         found = extraction.extract_texts(
-            self._texts(changed), self.workspace.config.secrets, total=int(changed["bytes"].sum())
+            self._texts(changed),
+            self.workspace.config.secrets,
+            total=int(changed["bytes"].sum()),
+            progress=self._progress,
         )
         tables = {
             name: pl.concat([former[name].filter(pl.col("document").is_in(kept.implode())), getattr(found, name)])
@@ -148,6 +153,9 @@ class Steps:
         hidden = pl.col("document").is_in(written.hidden.implode())
         # files with a hidden document are read again next time, when the entry that hides it may be gone
         giving_way = tables["documents"].filter(hidden).select("package", pl.col("file").alias("path"))
+        # so are those that could not be read: a deadline or a lack of memory may not come again
+        lost = found.diagnostics.filter(pl.col("code") == extraction.UNREADABLE).select("package", "path")
+        giving_way = pl.concat([giving_way, lost])
         files = wanted.join(giving_way, on=["package", "path"], how="anti")
         tables = {name: frame.filter(~hidden) for name, frame in tables.items()}
         documents, clashes = unique_keys(tables["documents"].sort("document"))
@@ -194,6 +202,7 @@ class Steps:
             chunk=config.chunk,
             embed=config.embed,
             prefix_tokens=prefix_budget(config.embed, self.model.max_tokens),
+            progress=self._progress,
         )
         found, rejected = _within_limit(found, config.chunk.max_chunks_per_document)
         frames = found._asdict()
@@ -216,7 +225,8 @@ class Steps:
         if self.workspace.config.embed.enabled:
             model = self.model
             chunks, windows = self.workspace.table("chunks", "chunks"), self.workspace.table("chunks", "windows")
-            cache = self.cache if self.workspace.fresh_only else self.cache.emptied()
+            cache = self.cache
+            cache.adopt(self.workspace.cache)
             done = embed_windows(
                 chunks,
                 windows,
@@ -226,14 +236,15 @@ class Steps:
                 prefix_tokens=prefix_budget(self.workspace.config.embed, model.max_tokens),
                 clock=time.perf_counter,
                 progress=self._progress,
+                all_anew=not self.workspace.fresh_only,
             )
-            cache.drop_ignored()
             figures |= {
                 "encoded": done.encoded,
                 "engine": done.engine,
                 "fingerprint": model.fingerprint(),
                 "model": model.name,
                 "max_tokens": model.max_tokens,
+                "dimension": model.dimension or cache.dimension(),
                 "windows": done.windows,
                 "model_seconds": round(done.model_seconds, 3),
             }
@@ -265,12 +276,16 @@ class Steps:
         entities = follow(documents, links.relations)
         copies = pl.concat([duplicates, near_duplicate_relations(documents, duplicates)])
         similar = duplicates.clear()
-        if self.workspace.config.embed.enabled:
+        diagnostics = links.diagnostics
+        limit = self.workspace.config.link.similar_max_documents
+        if self.workspace.config.embed.enabled and documents.height > limit:
+            diagnostics = pl.concat([diagnostics, _without_similar(documents.height, limit)])
+        elif self.workspace.config.embed.enabled:
             windows = self.workspace.table("chunks", "windows")
             similar = similar_documents(windows, self.vectors(windows), self.workspace.config.link, duplicates=copies)
         tables = {
             "relations": conform(TABLES["relations"], pl.concat([links.relations, entities, copies, similar])),
-            "diagnostics": conform(DIAGNOSTICS, links.diagnostics),
+            "diagnostics": conform(DIAGNOSTICS, diagnostics),
         }
         record = self.workspace.save("relations", inputs, tables, {"checked": links.checked})
         return StepResult("relations", record, False, {"checked references": links.checked})
@@ -294,8 +309,12 @@ class Steps:
             "diagnostics": conform(DIAGNOSTICS, diagnostics),
             "violations": conform(TABLES["violations"], found.violations),
         }
-        shown = tables["diagnostics"].filter(pl.col("severity") != "info").head(MAX_SHOWN)
-        counts = {s: int((tables["diagnostics"]["severity"] == s).sum()) for s in SEVERITIES}
+        ignored = Ignored(self.workspace.config.problems.ignore)
+        counted = worst_first(tables["diagnostics"])
+        kept = [not ignored.holds(code, path) for code, path in counted.select("code", "path").iter_rows()]
+        counted = counted.filter(pl.Series(kept, dtype=pl.Boolean))
+        shown = counted.filter(pl.col("severity") != "info").head(MAX_SHOWN)
+        counts = {s: int((counted["severity"] == s).sum()) for s in SEVERITIES}
         facts = {
             "score": found.score,
             "claims": found.claims,
@@ -307,7 +326,7 @@ class Steps:
 
     @property
     def cache(self) -> EmbeddingCache:
-        return EmbeddingCache(self.workspace.cache, self.model.fingerprint())
+        return EmbeddingCache(self.workspace.shared, self.model.fingerprint())
 
     def _vectors_present(self) -> bool:
         """Somebody may have emptied the cache since the record was written."""
@@ -354,6 +373,14 @@ class Steps:
         return {name: self.workspace.table(stage, name) for name in record.tables}
 
 
+def worst_first(diagnostics: pl.DataFrame) -> pl.DataFrame:
+    """Diagnostics by severity, then by stage: what keeps a file out comes before what a text says wrongly."""
+    severity = pl.col("severity").replace_strict({name: n for n, name in enumerate(SEVERITIES)}, return_dtype=pl.Int8)
+    stages = {name: n for n, name in enumerate(DIAGNOSTIC_STAGES)}
+    stage = pl.col("stage").replace_strict(stages, default=len(stages), return_dtype=pl.Int8)
+    return diagnostics.sort(severity, stage, "code", "package", "path", "line", "message")
+
+
 def _uid_column() -> pl.Expr:
     return pl.col("package") + ":" + pl.col("path")
 
@@ -389,6 +416,19 @@ def _chunk_keys(documents: pl.DataFrame, tags: pl.DataFrame) -> pl.DataFrame:
             ["content_hash", "kind", "title", "aliases", "keywords", "summary", pl.col("tag").fill_null("")],
             separator="\x1f",
         ).alias("input"),
+    )
+
+
+def _without_similar(count: int, limit: int) -> pl.DataFrame:
+    """What a project of so many documents goes without."""
+    message = f"{count} documents are more than link.similar_max_documents ({limit}): none has see-also relations"
+    return from_rows(
+        DIAGNOSTICS,
+        [
+            Diagnostic(
+                "link", "info", "no-see-also", PROJECT_PACKAGE, ".", 0, message, "raise it; cost grows by the square"
+            )
+        ],
     )
 
 

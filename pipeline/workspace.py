@@ -10,7 +10,7 @@ import hashlib
 import importlib.metadata
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from syntropy.artifacts import DATABASE, MANIFEST, locate
 from syntropy.config import Config, Overrides, load_config
 from syntropy.errors import ConfigError
 from syntropy.files import sync_file, write_text
+from syntropy.folders import cache_folder
 from syntropy.staleness import NOTE
 from syntropy.state import LAST_BUILD
 
@@ -40,6 +41,10 @@ _LIBRARIES = (
 )
 
 
+WINDOWS_OF = ("embed.engine", "embed.model", "embed.revision", "embed.window_tokens", "embed.window_overlap")
+"""Settings that decide how texts are cut into windows and what their vectors are; whether there are any is another."""
+
+
 @dataclass(frozen=True)
 class Record:
     """What a stage did last. `tables`: name -> file; `digests`: name -> SHA-256; `facts`: anything else."""
@@ -53,20 +58,23 @@ class Record:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A project's folders and configuration. `fresh_only` is False under `--full`."""
+    """A project's folders and configuration. `shared`: the user's cache; `fresh_only` is False under `--full`."""
 
     root: Path
     out: Path
     cache: Path
     config: Config
+    shared: Path
     fresh_only: bool = True
+    vectors_follow: bool = False
+    """Is this a first publication for words only, with vectors to come in a second one?"""
 
     @property
     def staging(self) -> Path:
         return self.out / ".staging"
 
     @property
-    def _stages(self) -> Path:
+    def stages(self) -> Path:
         return self.cache / "stages"
 
     def own_folders(self) -> list[str]:
@@ -85,11 +93,11 @@ class Workspace:
     def record(self, stage: str) -> Record | None:
         """The stage's last record, or None where there is none or one of its files is gone."""
         try:
-            data = json.loads((self._stages / f"{stage}.json").read_text(encoding="utf-8"))
+            data = json.loads((self.stages / f"{stage}.json").read_text(encoding="utf-8"))
             record = Record(**data)
         except (OSError, ValueError, TypeError):
             return None
-        return record if all((self._stages / f).is_file() for f in record.tables.values()) else None
+        return record if all((self.stages / f).is_file() for f in record.tables.values()) else None
 
     def up_to_date(self, stage: str, inputs: str) -> Record | None:
         """The record if it was made from these inputs (and caches may be used)."""
@@ -98,7 +106,7 @@ class Workspace:
 
     def method(self, stage: str) -> str:
         """Digest of how a stage works (code and configuration): what former rows must agree with."""
-        sections = {"chunks": ("chunk", "embed"), "documents": ("secrets",)}.get(stage, ())
+        sections = {"chunks": ("chunk", *WINDOWS_OF), "documents": ("secrets",)}.get(stage, ())
         return digest(stage, code_digest(), self.config.canonical_json(*sections) if sections else "")
 
     def table(self, stage: str, name: str, *, only: str = "", without: str = "") -> pl.DataFrame:
@@ -111,7 +119,7 @@ class Workspace:
         record = self.record(stage)
         if record is None:
             raise FileNotFoundError(f"stage {stage} has no tables yet; build it first")
-        frame = pl.scan_parquet(self._stages / record.tables[name])
+        frame = pl.scan_parquet(self.stages / record.tables[name])
         return (frame.select(only) if only else frame.drop(without) if without else frame).collect()
 
     def save(
@@ -123,29 +131,34 @@ class Workspace:
         digests: Mapping[str, str] | None = None,
     ) -> Record:
         """Store a stage's tables and record. `digests` names results that are no tables of ours."""
-        self._stages.mkdir(parents=True, exist_ok=True)
+        self.stages.mkdir(parents=True, exist_ok=True)
         former = self.record(stage)
         files, sums, rows = {}, {}, {}
         for name, frame in tables.items():
-            temporary = self._stages / f".{stage}.{name}.new.parquet"
+            temporary = self.stages / f".{stage}.{name}.new.parquet"
             frame.write_parquet(temporary, compression="lz4")
             with temporary.open("rb") as handle:
                 checksum = hashlib.file_digest(handle, "sha256").hexdigest()
             files[name] = f"{stage}.{name}.{checksum[:16]}.parquet"
             sync_file(temporary)
-            temporary.replace(self._stages / files[name])
+            temporary.replace(self.stages / files[name])
             sums[name], rows[name] = checksum, frame.height
         facts = {**(facts or {}), "method": self.method(stage)}
         record = Record(inputs, files, {**sums, **(digests or {})}, rows, facts)
-        write_text(self._stages / f"{stage}.json", json.dumps(vars(record), sort_keys=True))
+        write_text(self.stages / f"{stage}.json", json.dumps(vars(record), sort_keys=True))
         for old in former.tables.values() if former else ():
             if old not in files.values():
-                (self._stages / old).unlink(missing_ok=True)
+                (self.stages / old).unlink(missing_ok=True)
         return record
 
 
 def make_workspace(
-    project: str | Path, out: str = "", *, full: bool = False, overrides: Overrides | None = None
+    project: str | Path,
+    out: str = "",
+    *,
+    full: bool = False,
+    overrides: Overrides | None = None,
+    vectors_follow: bool = False,
 ) -> Workspace:
     """The workspace of a project; `out` is relative to the current folder, `[paths]` to the project.
 
@@ -153,6 +166,8 @@ def make_workspace(
     """
     root = Path(project).resolve()
     config = load_config(root, flags=overrides)
+    if vectors_follow:
+        config = without_vectors(config)
     target = Path(out).resolve() if out else (root / config.paths.out).resolve()
     cache = (root / config.paths.cache).resolve()
     if root in (target, cache) or target == cache:
@@ -162,10 +177,15 @@ def make_workspace(
         )
     _require_ours(target, "paths.out", _is_output)
     _require_ours(cache, "paths.cache", _is_cache)
-    return Workspace(root, target, cache, config, fresh_only=not full)
+    return Workspace(root, target, cache, config, cache_folder(), fresh_only=not full, vectors_follow=vectors_follow)
 
 
-_CACHE_NAMES = frozenset({"stages", "embeddings", "models", LAST_BUILD, NOTE})
+def without_vectors(config: Config) -> Config:
+    """The configuration of a build for words only."""
+    return replace(config, embed=replace(config.embed, enabled=False))
+
+
+_CACHE_NAMES = frozenset({"stages", "embeddings", "models", "digests.json", "dagster", "hook.log", LAST_BUILD, NOTE})
 
 
 def _require_ours(folder: Path, key: str, is_ours: Callable[[Path], bool]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,3 +40,23 @@ def last_build(cache: Path) -> BuildState | None:
         return BuildState(**data)
     except (OSError, ValueError, TypeError):
         return None
+
+
+HOLDER = ".build.holder.json"
+"""Who builds: written beside the lock while it is held."""
+
+
+def builder_of(folder: Path) -> int:
+    """The process that is building into a cache or output folder; 0 where none is (or it is gone)."""
+    try:
+        process = int(json.loads((folder / HOLDER).read_text(encoding="utf-8"))["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+    if os.name == "posix":
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return 0
+        except OSError:
+            return process  # another user's
+    return process

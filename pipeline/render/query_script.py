@@ -1,7 +1,7 @@
 """`query.py`: a standalone read-only reader for people who have just the artifacts.
 
-Its text analysis is the reader's own source (`syntropy.analysis`), taken over by name, so that it
-cannot drift from the index.
+Words are folded by DuckDB itself, identifiers by the reader's own source (`syntropy.analysis`), taken
+over by name, so that neither can drift from the index.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from syntropy import analysis
 from syntropy.artifacts import DATABASE
-from syntropy.schema import SCHEMA_VERSION, STEMMER, STOP_WORDS
+from syntropy.schema import SCHEMA_VERSION, STEMMER, STOP_WORDS, TOKEN_BREAK
 
-_CONSTANTS = ("_WORD", "_CANDIDATE", "_SEPARATOR", "_CAMEL", "_NON_ASCII", "MAX_JOINED", "_UNSPACED")
-_FUNCTIONS = ("fold", "words", "_expanded", "_parts", "expanded_word", "identifier_text", "_pairs")
+_CONSTANTS = ("_CANDIDATE", "_SEPARATOR", "_CAMEL", "MAX_JOINED", "UNSPACED", "_UNSPACED")
+_FUNCTIONS = ("_expanded", "_parts", "expanded_word", "identifier_text", "_pairs")
 
 
 @lru_cache(maxsize=1)
@@ -39,5 +39,6 @@ def render_query_script() -> str:
         schema_version=SCHEMA_VERSION,
         stemmer=STEMMER,
         stop_words=" ".join(STOP_WORDS),
+        token_break=TOKEN_BREAK,
         analysis="\n".join(constants) + "\n\n\n" + "\n\n".join(functions).rstrip(),
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from pipeline.store.postings import append, create_postings, declare_fts_index, fill_fts_index, occurrences
 from syntropy.analysis import name_of
+from syntropy.artifacts import log_beside
 from syntropy.config import RankingConfig, StoreConfig
 from syntropy.errors import BuildError
 from syntropy.extensions import load_extension
@@ -87,7 +88,7 @@ def build_database(
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
-    if path.with_name(path.name + ".wal").exists():
+    if log_beside(path).exists():
         raise BuildError(f"{path} was closed with a write-ahead log beside it", hint="check the disk, then build again")
     return Stored(rows, hashes, hnsw)
 

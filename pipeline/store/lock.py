@@ -12,6 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from syntropy.errors import LockHeldError
+from syntropy.state import HOLDER
 
 
 @contextmanager
@@ -19,7 +20,7 @@ def build_lock(folder: Path) -> Iterator[None]:
     """Hold `<folder>/.build.lock`. Raises LockHeldError with the holder's process at once."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".build.lock", timeout=0)
-    holder = folder / ".build.holder.json"
+    holder = folder / HOLDER
     try:
         lock.acquire()
     except Timeout as error:

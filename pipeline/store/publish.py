@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from syntropy.artifacts import MANIFEST, PUBLISHING, read_manifest
+from syntropy.artifacts import DATABASE, MANIFEST, PUBLISHING, log_beside, read_manifest
 from syntropy.files import sync_file, sync_folder
 
 
@@ -35,6 +35,7 @@ def finish_publication(out: Path) -> None:
         (p.relative_to(publishing).as_posix() for p in publishing.rglob("*") if p.is_file()),
         key=lambda name: (name == MANIFEST, name),
     )
+    log_beside(out / DATABASE).unlink(missing_ok=True)  # of a tool that wrote to the former database
     for name in names:
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,13 +1,19 @@
 """What Dagster shows: assets, checks, job, schedule and sensor; it loads from anywhere."""
 
+import json
 import subprocess
 import sys
+import time
 
 import dagster as dg
 import pytest
 
 from assets.definitions import definitions
 from assets.resources import WorkspaceResource
+from assets.run import build
+from syntropy.evaluation import evaluate, read_golden
+from syntropy.knowledge import open_knowledge
+from syntropy.state import last_build
 from tests.conftest import ROOT
 
 ASSETS = {
@@ -43,25 +49,146 @@ def test_schedule_and_sensor_are_off_until_switched_on(small):
     assert defs.resolve_sensor_def("source_changes").default_status == dg.DefaultSensorStatus.STOPPED
 
 
-def test_the_sensor_fires_on_change_only(small):
+class Daemon:
+    """What Dagster's daemon does with a sensor: ticks, a run for each new run key, and its cursor."""
+
+    def __init__(self, root, instance):
+        self._root, self._instance, self._cursor, self._keys = root, instance, None, set()
+
+    def tick(self):
+        """True: built and published; False: a run that failed; None: no run."""
+        defs = definitions(self._root)
+        context = dg.build_sensor_context(instance=self._instance, cursor=self._cursor)
+        found = defs.resolve_sensor_def("source_changes").evaluate_tick(context)
+        self._cursor = found.cursor or self._cursor
+        (request,) = found.run_requests or [None]
+        if request is None or request.run_key in self._keys:
+            return None
+        self._keys.add(request.run_key)
+        return defs.resolve_job_def("build").execute_in_process(
+            instance=self._instance, raise_on_error=False, tags={"dagster/run_key": request.run_key}
+        ).success  # fmt: skip
+
+
+@pytest.fixture
+def daemon(small, monkeypatch):
+    (small / "syntropy.toml").write_text("[embed]\nenabled = false\n[schedule]\nsensor_seconds = 1\n")
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield Daemon(small, instance)
+
+
+def says(root, *words):
+    from syntropy.knowledge import open_knowledge
+
+    with open_knowledge(project=root) as knowledge:
+        assert not knowledge.staleness(stale_after=0).stale
+        return [bool(knowledge.search(word).hits) for word in words]
+
+
+def test_the_sensor_publishes_changes_and_reverts_and_nothing_else(small, daemon):
+    page, first = small / "docs/a.md", (small / "docs/a.md").read_text()
+    assert daemon.tick() is True
+    assert daemon.tick() is None
+    page.touch()
+    assert daemon.tick() is None, "touched, not changed"
+    page.write_text("# A\n\nabout warehouses\n")
+    assert daemon.tick() is True
+    assert says(small, "warehouses", "parcels") == [True, False]
+    page.write_text(first)
+    assert daemon.tick() is True, "a revert is a change"
+    assert says(small, "warehouses", "parcels") == [False, True]
+    assert daemon.tick() is None
+
+
+def test_the_sensor_sees_settings_and_golden_queries(small, daemon):
+    assert daemon.tick() is True
+    settings = (small / "syntropy.toml").read_text()
+    (small / "syntropy.toml").write_text(settings + "[eval]\nqueries = 'golden.jsonl'\n")
+    (small / "golden.jsonl").write_text('{"query": "parcels", "relevant": ["docs/a.md"]}\n')
+    assert daemon.tick() is True
+    assert daemon.tick() is None
+    (small / "golden.jsonl").write_text('{"query": "parcels", "relevant": ["docs/b.md"]}\n')
+    assert daemon.tick() is True
+
+
+def test_the_sensor_tries_again_what_failed(small, daemon, monkeypatch):
+    assert daemon.tick() is True
+    import pipeline.steps as module
+
+    def failing(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    (small / "docs/a.md").write_text("# A\n\nabout warehouses\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "chunk_documents", failing)
+        assert daemon.tick() is False
+        assert "No space left" in last_build(small / ".syntropy").error
+        assert daemon.tick() is None, "it waits"
+        time.sleep(1.1)
+        assert daemon.tick() is False
+        time.sleep(1.1)
+        assert daemon.tick() is None, "the pause has doubled"
+    time.sleep(1)
+    assert daemon.tick() is True
+    assert says(small, "warehouses") == [True]
+    assert last_build(small / ".syntropy").outcome == "published"
+
+
+def test_newer_code_than_the_sensors_is_no_reason_to_run_for_ever(small, daemon, monkeypatch):
+    assert daemon.tick() is True
+    monkeypatch.setattr("pipeline.history.code_digest", lambda: "older")  # as the sensor's process knows it
+    (small / "docs/a.md").write_text("# A\n\nabout warehouses\n")
+    with monkeypatch.context() as runs:
+        runs.setattr("pipeline.outputs.record_published", published_by_newer_code)
+        assert daemon.tick() is True
+    time.sleep(1.1)
+    assert daemon.tick() is None
+    time.sleep(1.1)
+    assert daemon.tick() is None
+
+
+def published_by_newer_code(workspace, files, **facts):
+    from pipeline import history
+
+    original, history.code_digest = history.code_digest, lambda: "newer"
+    try:
+        history.record_published(workspace, files, **facts)
+    finally:
+        history.code_digest = original
+
+
+def test_a_tick_on_an_untouched_project_reads_no_file(small, daemon, monkeypatch):
+    assert daemon.tick() is True
+    assert daemon.tick() is None  # the build made folders in the project: it is looked through once more
+    monkeypatch.setattr("assets.automation.scan_all", lambda _: pytest.fail("scanned"))
+    assert daemon.tick() is None
+
+
+def test_publication_alone_publishes_nothing_after_a_failed_check(small):
+    (small / "golden.jsonl").write_text('{"query": "parcels", "relevant": ["docs/a.md"]}\n')
+    (small / "syntropy.toml").write_text("[embed]\nenabled = false\n[eval]\nqueries = 'golden.jsonl'\n")
+    out = build(small).out
+    with open_knowledge(project=small) as knowledge:
+        found = evaluate(knowledge, read_golden(small / "golden.jsonl"), ["fast"])
+    (small / "eval-baseline.json").write_text(json.dumps(found.as_dict()))
+    before = (out / "manifest.json").read_bytes()
+    (small / "docs/a.md").write_text("# Other\n\nnothing of it\n")
+    (small / "docs/c.md").write_text("# C\n\nparcels\n")
     defs = definitions(small)
-    sensor = defs.resolve_sensor_def("source_changes")
-
-    def look(cursor):
-        with dg.DagsterInstance.ephemeral() as instance:
-            context = dg.build_sensor_context(instance=instance, cursor=cursor)
-            return sensor.evaluate_tick(context)
-
-    first = look(None)
-    assert len(first.run_requests) == 1
-    again = look(first.cursor)
-    assert not again.run_requests
-    (small / "docs/a.md").touch()
-    assert not look(first.cursor).run_requests, "touched, not changed"
-    (small / "docs/a.md").write_text("# A\n\nchanged\n")
-    changed = look(first.cursor)
-    assert len(changed.run_requests) == 1
-    assert changed.cursor != first.cursor
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("build").execute_in_process(instance=instance, raise_on_error=False)
+        assert not result.success
+        (failed,) = [e for e in result.get_asset_check_evaluations() if not e.passed]
+        assert failed.check_name == "golden_queries"
+        assert "'parcels' 1.00 → 0.00" in failed.description
+        alone = dg.materialize(defs.assets, selection=["publication"], instance=instance, raise_on_error=False,
+                               resources={"workspace": WorkspaceResource(project=str(small))})  # fmt: skip
+        assert not alone.success
+    assert (out / "manifest.json").read_bytes() == before
+    assert "golden_queries" in last_build(small / ".syntropy").error
+    (small / "docs/a.md").write_text("# A\n\nabout parcels\n")
+    (small / "docs/c.md").unlink()
+    assert build(small).outcome == "published"
 
 
 def test_a_run_shows_counts_diagnostics_and_data_versions(small):
