@@ -39,6 +39,11 @@ def locate(out: Path, name: str) -> Path:
     return newer if newer.exists() else out / name
 
 
+def log_beside(database: Path) -> Path:
+    """Where DuckDB would look for a write-ahead log; a published database has none."""
+    return database.with_name(f"{database.name}.wal")
+
+
 def read_manifest(out: Path) -> Manifest | None:
     """The manifest of a published folder, or None where nothing was published.
 
@@ -74,6 +79,10 @@ def verify_files(out: Path) -> list[str]:
             problems.append(f"{name}: {path.stat().st_size} bytes instead of {size}")
         elif file_sha256(path) != digest:
             problems.append(f"{name}: SHA-256 differs from the manifest")
+    if log_beside(locate(out, DATABASE)).exists():
+        problems.append(
+            f"{log_beside(locate(out, DATABASE)).name}: a write-ahead log, which is no part of a publication"
+        )
     return problems
 
 

@@ -11,7 +11,6 @@ import difflib
 import math
 import os
 import re
-import sys
 import tomllib
 import typing
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .errors import ConfigError, ProjectNotFoundError
+from .folders import CACHE_HOME, CONFIG_HOME, config_folder
 from .schema import SEARCH_FIELDS
 from .settings import (
     PACKAGES,
@@ -45,7 +45,7 @@ from .settings import (
 
 CONFIG_NAME = "syntropy.toml"
 ENV_PREFIX = "SYNTROPY_"
-RESERVED_ENV = frozenset({"SYNTROPY_PROJECT", "SYNTROPY_OUT", "SYNTROPY_DB", "SYNTROPY_CONFIG_HOME"})
+RESERVED_ENV = frozenset({"SYNTROPY_PROJECT", "SYNTROPY_OUT", "SYNTROPY_DB", CONFIG_HOME, CACHE_HOME})
 """Environment variables that choose a project or database and are no configuration keys."""
 
 
@@ -112,16 +112,7 @@ def require_project(start: Path) -> Path:
 
 def global_config_path(env: Mapping[str, str] | None = None) -> Path:
     """`config.toml` in the user's configuration folder (`SYNTROPY_CONFIG_HOME` overrides it)."""
-    env = os.environ if env is None else env
-    if override := env.get("SYNTROPY_CONFIG_HOME"):
-        return Path(override) / "config.toml"
-    if sys.platform == "win32":
-        base = Path(env.get("APPDATA") or Path.home() / "AppData/Roaming")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library/Application Support"
-    else:
-        base = Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base / "syntropy" / "config.toml"
+    return config_folder(env) / "config.toml"
 
 
 def load_config(
@@ -335,6 +326,51 @@ def _check_ranges(config: Config) -> None:
 def describe(section: type) -> list[tuple[str, Any, str]]:
     """(key, default, description) of every key of a section, in order."""
     return [(f.name, f.default, f.metadata.get("doc", "")) for f in fields(section)]
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of syntropy.toml, for editors."""
+    tables = {
+        name: {
+            "type": "object",
+            "description": (section.__doc__ or "").strip(),
+            "additionalProperties": False,
+            "properties": {
+                key: _key_schema(_hints(section)[key], default, what) for key, default, what in describe(section)
+            },
+        }
+        for name, section in _sections().items()
+    }
+    texts = {"type": "array", "items": {"type": "string"}}
+    parts = {"type": "object", "additionalProperties": False, "required": ["source"],
+             "properties": {key: {"type": "string"} for key in ("source", "path", "version")}}  # fmt: skip
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": CONFIG_NAME,
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            **tables,
+            SYNONYMS: {"type": "object", "description": "word = [others]", "additionalProperties": texts},
+            PACKAGES: {
+                "type": "object",
+                "description": "alias = address, or a table of source, path and version",
+                "additionalProperties": {"anyOf": [{"type": "string"}, parts]},
+            },
+        },
+    }
+
+
+def _key_schema(hint: Any, default: Any, what: str) -> dict[str, Any]:
+    origin = typing.get_origin(hint)
+    shape: dict[str, Any]
+    if origin is tuple:
+        shape, default = {"type": "array", "items": {"type": "string"}}, list(default)
+    elif origin is Literal:
+        shape = {"enum": list(typing.get_args(hint))}
+    else:
+        shape = {"type": {str: "string", int: "integer", float: "number", bool: "boolean"}[hint]}
+    return {**shape, "description": what, "default": default}
 
 
 def sections() -> dict[str, type]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .analysis import words
+from .distribution import install_command
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,9 +64,17 @@ class Evaluation:
     misses: list[Miss]
     absent: list[str]
     """Paths that are expected and are in no document: their queries count as missed."""
+    by_query: dict[str, dict[str, float]]
+    """Mode -> query -> nDCG@10."""
 
     def as_dict(self) -> dict[str, Any]:
-        return {"scores": self.scores, "queries": self.queries, "facts": self.facts, "absent": self.absent}
+        return {
+            "scores": self.scores,
+            "queries": self.queries,
+            "facts": self.facts,
+            "absent": self.absent,
+            "by_query": self.by_query,
+        }
 
 
 def read_golden(path: Path) -> list[Golden]:
@@ -110,7 +119,7 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
         for item in golden:
             found = knowledge.search(item.query, mode=mode, limit=DEPTH, hits_per_document=1)
             if found.mode != mode and mode != "auto":
-                raise UsageError(f"mode {mode} cannot be measured: {found.warning}", hint="install syntropy[semantic]")
+                raise UsageError(f"mode {mode} cannot be measured: {found.warning}", hint=install_command("semantic"))
             # a copy that was folded into a hit was found, too
             paths = [
                 next((copy for copy in hit.copies if copy in item.relevant), hit.citation.path)
@@ -134,7 +143,11 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
         for mode, results in runs.items()
     }
     counts = {intent: sum(intent in ("", item.intent) for item in golden) for intent in intents}
-    return Evaluation(scores, counts, _facts(knowledge, golden), misses, absent)
+    by_query = {
+        mode: {item.query: round(result["ndcg@10"], 4) for item, result in zip(golden, runs[mode], strict=True)}
+        for mode in modes
+    }
+    return Evaluation(scores, counts, _facts(knowledge, golden), misses, absent, by_query)
 
 
 def metrics(ranked: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
@@ -175,6 +188,20 @@ def compare(now: Evaluation, baseline: Mapping[str, Any]) -> dict[str, dict[str,
         }
     except (KeyError, TypeError) as error:
         raise UsageError(f"the baseline lacks {error}", hint="store a new one with --save") from error
+
+
+def fallen(now: Evaluation, baseline: Mapping[str, Any], mode: str) -> list[tuple[str, float, float]]:
+    """(query, nDCG@10 then, now) of queries that are answered worse, the largest fall first.
+
+    Where the baseline does not know single queries: those whose best document is not first, without a figure then.
+    """
+    stored = baseline.get("by_query", {}).get(mode, {})
+    found = [
+        (query, float(stored.get(query, 1.0)), value)
+        for query, value in now.by_query[mode].items()
+        if value < stored.get(query, 1.0)
+    ]
+    return sorted(found, key=lambda item: (item[2] - item[1], item[0]))
 
 
 def _golden(data: Any) -> Golden:

@@ -77,8 +77,9 @@ class Filters:
             add(tagged.format(", ".join("?" * len(self.any_tags))), *(tag.lower() for tag in self.any_tags))
         for tag in self.all_tags:
             add(tagged.format("?"), tag.lower())
-        if self.path:
-            add("d.path GLOB ?", self.path)
+        if self.path:  # a folder without a pattern stands for all below it
+            place = self.path.removeprefix("./").rstrip("/")
+            add("(d.path GLOB ? OR d.path GLOB ? || '/*')", self.path, place)
         for key, value in self.where:
             _add_where(add, key, value)
         dates = "'^[0-9]{4}(-[0-9]{2}){0,2}'"

@@ -33,6 +33,10 @@ class Citation(NamedTuple):
         version = f"@{self.commit}" if self.commit else ""
         return f"{self.package}{version}:{self.path}{lines}"
 
+    def __contains__(self, item: object) -> bool:
+        """A text is looked for in the citation as it is written; anything else among its parts."""
+        return item in str(self) if isinstance(item, str) else tuple.__contains__(self, item)
+
 
 CITED_LINES = re.compile(r"#L(?P<start>\d{1,9})(?:-L?(?P<end>\d{1,9}))?(?:~(?P<proof>[0-9a-f]{8}))?$")
 """How a citation ends: its lines, and perhaps the digest of what they say (see `syntropy.citing`)."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from .artifacts import DATABASE, PUBLISHING, Manifest, locate, read_manifest
+from .artifacts import DATABASE, PUBLISHING, Manifest, locate, log_beside, read_manifest
 from .errors import DatabaseError
 from .extensions import extension_path, load_extension
 from .schema import SCHEMA_VERSION
@@ -29,6 +29,11 @@ class Database:
         self.manifest = manifest
         if not path.is_file():
             raise DatabaseError(f"{path} does not exist", hint="run `syntropy build`, or name a database with --db")
+        if log_beside(path).exists():
+            raise DatabaseError(
+                f"{log_beside(path)} lies beside the database: something opened it for writing",
+                hint="run `syntropy build`, which replaces both, or delete that file if you know what wrote it",
+            )
         expected = manifest.artifacts.get(DATABASE) if manifest else None
         self.stamp = stamp_of(path)
         """State of the file before it was opened: a replacement that comes between is newer than this."""

@@ -272,7 +272,11 @@ class Knowledge:
             return None
         limit = self._config.reader.stale_after if stale_after is None else stale_after
         return check_staleness(
-            self._project, self._project / self._config.paths.cache, now=time.time(), stale_after=limit
+            self._project,
+            self._project / self._config.paths.cache,
+            now=time.time(),
+            stale_after=limit,
+            out=self._database.folder,
         )
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .analysis import index_terms
+from .analysis import index_terms, shape
 from .fusion import Candidate
 from .ids import Citation, place_of
 from .lexical import numbers
@@ -176,8 +176,9 @@ def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: 
 
     Where no term occurs, the stretch from offset `start` on.
     """
-    hits = {word: found for word in set(_WORD.findall(body)) if (found := terms & _terms_of(word))}
-    matches = [(m.start(), m.end(), hits[m.group()]) for m in _WORD.finditer(body) if m.group() in hits] if hits else []
+    spans = [match.span() for match in _WORD.finditer(shape(body))]
+    hits = {word: found for word in {body[a:b] for a, b in spans} if (found := terms & _terms_of(word))}
+    matches = [(a, b, hits[body[a:b]]) for a, b in spans if body[a:b] in hits] if hits else []
     first = _densest(matches, length) if matches else start
     begin = _line_start(body, first, length)
     end = min(len(body), begin + length)

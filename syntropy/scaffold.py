@@ -11,6 +11,9 @@ from .artifacts import MANIFEST
 from .errors import UsageError
 from .files import write_new
 
+SCHEMA_FILE = ".syntropy/syntropy.schema.json"
+"""Where a build leaves the JSON Schema of syntropy.toml, for editors that mind `#:schema`."""
+
 _LANDMARKS = (
     (".ce", "framework documents, PRPs and examples"),
     ("PRPs", "PRPs"),
@@ -39,15 +42,29 @@ def detect_layout(root: Path) -> list[tuple[str, str]]:
     raise UsageError(f"{root} holds no Markdown and no known layout", hint="write a README.md, or name another folder")
 
 
-def write_config(root: Path, landmarks: list[tuple[str, str]]) -> Path | None:
-    """Write syntropy.toml; None where there is one already, which stays as it is."""
+def free_output(root: Path) -> str:
+    """`paths.out` for a project: its default, or another folder where somebody else's files lie in that."""
+    default = settings.PathsConfig().out
+    for name in (default, f"knowledge-{default}", *(f"knowledge-{default}-{n}" for n in range(2, 100))):
+        folder = root / name
+        if not folder.exists() or (folder.is_dir() and ((folder / MANIFEST).is_file() or not any(folder.iterdir()))):
+            return name
+    raise UsageError(f"{root / default} is taken, and so are 99 others", hint="set paths.out in syntropy.toml")
+
+
+def write_config(root: Path, landmarks: list[tuple[str, str]], *, out: str = "") -> Path | None:
+    """Write syntropy.toml, with `out` for artifacts; None where there is one already, which stays as it is."""
     target = root / settings.CONFIG_NAME
-    return target if write_new(target, commented_config(landmarks)) else None
+    return target if write_new(target, commented_config(landmarks, out=out)) else None
 
 
-def commented_config(landmarks: list[tuple[str, str]]) -> str:
+def commented_config(landmarks: list[tuple[str, str]], *, out: str = "") -> str:
     """Every key with its description and default, commented out; what was detected stands on top."""
-    lines = ["# Syntropy: one search database over this project's knowledge.", "# Found here:"]
+    lines = [
+        f"#:schema {SCHEMA_FILE}",
+        "# Syntropy: one search database over this project's knowledge.",
+        "# Found here:",
+    ]
     lines += [f"#   {path}: {what}" for path, what in landmarks]
     lines += [
         "#",
@@ -58,7 +75,10 @@ def commented_config(landmarks: list[tuple[str, str]]) -> str:
     for name, section in settings.sections().items():
         lines.append(f"[{name}]")
         for key, default, what in settings.describe(section):
-            lines.append(f"# {key} = {_toml(default)}  # {what}")
+            if (name, key) == ("paths", "out") and out and out != default:
+                lines.append(f"{key} = {_toml(out)}  # {what}")
+            else:
+                lines.append(f"# {key} = {_toml(default)}  # {what}")
         lines.append("")
     return "\n".join(lines)
 

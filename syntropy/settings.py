@@ -96,6 +96,7 @@ class EmbedConfig:
 
     enabled: bool = _doc("without vectors only lexical search works", True)
     model: str = _doc("'bundled', a folder, or a sentence-transformers model name", "bundled")
+    weights: str = _doc("folder with the bundled model's model.safetensors; empty: looked for, else fetched once", "")
     revision: str = _doc("revision of a model taken by name", "")
     engine: Literal["auto", "onnx", "sentence-transformers", "ollama", "openai"] = _doc(
         "auto: onnx for the bundled model on a CPU; ollama, openai: an endpoint (any that speaks its API)", "auto"
@@ -195,6 +196,16 @@ class RenderConfig:
 
 
 @dataclass(frozen=True)
+class ProblemsConfig:
+    """Which problems are known and not to be shown again."""
+
+    ignore: tuple[str, ...] = _doc(
+        "problems left out of lists, counts and --strict: CODE, CODE:PATH or *:PATH; * in a path stands for anything",
+        (),
+    )
+
+
+@dataclass(frozen=True)
 class ScheduleConfig:
     """When Dagster rebuilds, once its schedule or sensor is switched on."""
 
@@ -270,6 +281,7 @@ class Config:
     eval: EvalConfig = EvalConfig()
     reader: ReaderConfig = ReaderConfig()
     render: RenderConfig = RenderConfig()
+    problems: ProblemsConfig = ProblemsConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     secrets: SecretsConfig = SecretsConfig()
     git: GitConfig = GitConfig()
@@ -281,8 +293,11 @@ class Config:
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """`[synonyms]`: word = ["others", …], in addition to the built-in groups; they go into the database."""
 
-    def canonical_json(self, *sections: str) -> str:
-        """Sorted JSON of the named sections (all of them by default), for digests."""
-        names = sections or tuple(f.name for f in fields(self))
-        parts = {n: getattr(self, n) if n in (SYNONYMS, PACKAGES) else vars(getattr(self, n)) for n in names}
+    def canonical_json(self, *names: str) -> str:
+        """Sorted JSON of the named sections or single keys (`embed.model`), of everything by default; for digests."""
+        parts: dict[str, Any] = {}
+        for name in names or tuple(f.name for f in fields(self)):
+            section, _, key = name.partition(".")
+            value = getattr(self, section)
+            parts[name] = getattr(value, key) if key else value if section in (SYNONYMS, PACKAGES) else vars(value)
         return json.dumps(parts, sort_keys=True)

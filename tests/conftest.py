@@ -14,6 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "examples" / "acme"
 DATA = ROOT.parent / "shared" / "data"
 
+USER_CACHE = Path(os.environ.get("SYNTROPY_TEST_CACHE") or ROOT / ".test-cache")
+"""The user's cache as tests see it: models and vectors, of which only speed depends, are kept between runs."""
+
+os.environ["SYNTROPY_CACHE_HOME"] = str(USER_CACHE)
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
 
 
@@ -25,6 +29,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
             monkeypatch.delenv(name)
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     monkeypatch.setenv("SYNTROPY_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
+    monkeypatch.setenv("SYNTROPY_CACHE_HOME", str(USER_CACHE))
 
 
 @pytest.fixture
@@ -55,8 +60,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
             shutil.rmtree(shared, ignore_errors=True)
             copy_demo(shared / "acme")
-            former = ROOT / "examples" / "acme" / ".syntropy"
-            seed_cache(former, shared / "acme" / ".syntropy")
             build(shared / "acme")
             (shared / "done").touch()
     return shared / "acme"
@@ -67,7 +70,6 @@ def demo_copy(demo: Path, tmp_path: Path) -> Path:
     """A private copy of the demo with its caches: builds need not embed again."""
     target = tmp_path / "acme"
     copy_demo(target)
-    seed_cache(demo / ".syntropy", target / ".syntropy")
     return target
 
 
@@ -83,10 +85,3 @@ def corpora() -> Path:
 def copy_demo(target: Path) -> None:
     """The demo's sources, without what a build made of them."""
     shutil.copytree(DEMO, target, symlinks=True, ignore=shutil.ignore_patterns(".syntropy", "build", "__pycache__"))
-
-
-def seed_cache(source: Path, target: Path) -> None:
-    """Vectors and model of an earlier build: only speed depends on them."""
-    for part in ("embeddings", "models"):
-        if (source / part).is_dir():
-            shutil.copytree(source / part, target / part, copy_function=os.link, dirs_exist_ok=True)

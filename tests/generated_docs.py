@@ -13,6 +13,7 @@ from syntropy.config import describe, sections
 from syntropy.serve.resources import DOCUMENT, RESOURCES
 from syntropy.tools.table import GROUPS, of_groups
 from tests.conftest import ROOT
+from tests.measured import measured_markdown
 from tests.seed_tools import ROWS
 
 
@@ -80,7 +81,7 @@ def _code(name: str) -> str:
 
 
 GENERATED = {"docs/schema.md": schema.markdown, "docs/cli.md": cli_markdown, "docs/configuration.md": config_markdown,
-             "docs/tools.md": tools_markdown}  # fmt: skip
+             "docs/tools.md": tools_markdown, "docs/measured.md": measured_markdown}  # fmt: skip
 
 
 def _shown(value: object) -> str:

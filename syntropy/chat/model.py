@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, cast
 
+from ..distribution import install_command
 from ..errors import MissingDependencyError, SyntropyError
 
 
@@ -65,7 +66,7 @@ class EndpointModel:
             import openai
         except ImportError as error:
             raise MissingDependencyError(
-                "the chat needs openai, which is not installed", hint="pip install 'syntropy[chat]'"
+                "the chat needs openai, which is not installed", hint=install_command("chat")
             ) from error
         self._base_url, self._model = base_url, model
         self._client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=retries)

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser(__version__, words[0] if words else "")
     given = parser.parse_args(words)
     if not getattr(given, "run", None):
-        parser.print_help()
+        getattr(given, "group", parser).print_help()
         return 2
     module, _, function = given.run.rpartition(".")
     try:

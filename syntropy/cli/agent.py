@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.cli.read import opened
 from syntropy.config import load_config
+from syntropy.distribution import install_command
 from syntropy.errors import MissingDependencyError, SyntropyError, UsageError
 from syntropy.serve.clients import CLIENTS, LOOPBACK, address_of, client_config, remote_config
 
@@ -37,7 +38,7 @@ def serve(given: argparse.Namespace) -> int:
             print_json(client_config(given.print_config, _arguments(given, groups)))
         return 0
     if importlib.util.find_spec("mcp") is None:
-        raise MissingDependencyError("serving needs mcp, which is not installed", hint="pip install 'syntropy[serve]'")
+        raise MissingDependencyError("serving needs mcp, which is not installed", hint=install_command("serve"))
     import anyio
 
     from syntropy.serve.server import Adapter
@@ -54,6 +55,8 @@ def serve(given: argparse.Namespace) -> int:
     else:
         from syntropy.serve.stdio import serve_stdio
 
+        if sys.stdin.isatty():
+            warn("waiting for an MCP client on standard input; for its configuration: --print-config (Ctrl-C ends)")
         anyio.run(lambda: serve_stdio(adapter()))
     sys.stderr.flush()
     os._exit(0)  # calls nobody waits for any more are in native code: they must not meet an interpreter taken down

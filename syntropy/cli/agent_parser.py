@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 _GROUPS = "knowledge, commands, graph, memory"
 _CLIENTS = ("claude", "cursor", "vscode", "zed")
@@ -12,7 +13,7 @@ _FORMATS = ("openai", "anthropic", "json-schema")
 Reader = Callable[..., argparse.ArgumentParser]
 
 
-def add_agent_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser], reader: Reader) -> None:
+def add_agent_commands(commands: argparse._SubParsersAction[Any], reader: Reader) -> None:
     """`reader` adds a command that reads published knowledge."""
     serve = reader(
         commands, "serve", "agent.serve", "Serve the knowledge to agents (MCP).", "syntropy serve --project ."

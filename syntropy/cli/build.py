@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib.util
 import os
+import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,15 @@ from typing import Any
 from syntropy import launcher
 from syntropy.artifacts import read_manifest
 from syntropy.cli.output import print_json, printable, warn
-from syntropy.config import CONFIG_NAME, load_config, require_project
-from syntropy.errors import UsageError
+from syntropy.cli.terminal import Progress
+from syntropy.config import CONFIG_NAME, PathsConfig, load_config, require_project
+from syntropy.distribution import install_command
+from syntropy.errors import MissingDependencyError, UsageError
+from syntropy.files import write_new
 from syntropy.hooks import build_line, install_git_hooks, session_hook
-from syntropy.scaffold import detect_layout, write_config
+from syntropy.scaffold import detect_layout, free_output, write_config
 from syntropy.staleness import check_staleness
-from syntropy.state import last_build
+from syntropy.state import builder_of, last_build
 
 _SHOWN_PROBLEMS = 20
 
@@ -29,18 +34,20 @@ def init(given: argparse.Namespace) -> int:
     """Configure and build; an initialised project stays as it is."""
     root = Path(given.path)
     if not root.is_dir():
-        raise UsageError(f"{root} is no folder", hint="name the project's folder")
+        raise UsageError(f"{root} is not a folder", hint="name the project's folder")
     if (root / CONFIG_NAME).exists():
         stays = "it stays" if given.hooks else "nothing to do"
         print(f"{root / CONFIG_NAME} exists: {stays} (`syntropy build` builds)")
         return _hooks(root.resolve()) if given.hooks else 0
     landmarks = detect_layout(root)
-    written = write_config(root, landmarks)
+    out = free_output(root)
+    written = write_config(root, landmarks, out=out)
     print(f"wrote {written}")
     for path, what in landmarks:
         print(f"  {path}: {what}")
-    print("  (artifacts go to build/, caches to .syntropy/, saved rules and notes to .context/:")
-    print("  add them to .gitignore, except for what you mean to commit)")
+    if out != PathsConfig().out:
+        print(f"  ({PathsConfig().out}/ is taken, so paths.out is {out}/)")
+    print(f"  (artifacts go to {out}/, caches to .syntropy/: git ignores both; saved rules and notes to .context/)")
     code = 0 if given.no_build else _build(root, given, out="")
     return max(code, _hooks(root.resolve())) if given.hooks else code
 
@@ -64,7 +71,7 @@ def build(given: argparse.Namespace) -> int:
     """Build the project around this folder, or the one named."""
     root = Path(given.project or os.environ.get("SYNTROPY_PROJECT") or ".")
     if not root.is_dir():
-        raise UsageError(f"{root} is no folder", hint="name the project's folder with --project")
+        raise UsageError(f"{root} is not a folder", hint="name the project's folder with --project")
     root = require_project(root)
     return _build(root, given, out=given.out or os.environ.get("SYNTROPY_OUT", ""))
 
@@ -76,16 +83,24 @@ def _build(root: Path, given: argparse.Namespace, *, out: str) -> int:
         overrides["store"] = {"hnsw": given.hnsw}
     if getattr(given, "no_embeddings", False):
         overrides["embed"] = {"enabled": False}
-    with _Progress() as progress:
-        report = launcher.builder().build(
-            root,
-            out=out,
-            full=getattr(given, "full", False),
-            dry_run=getattr(given, "dry_run", False),
-            overrides=overrides,
-            progress=progress.update,
-        )
-    if getattr(given, "json", False):
+    as_json = getattr(given, "json", False)
+    progress = Progress(quiet=getattr(given, "quiet", False) or as_json, verbose=getattr(given, "verbose", False))
+    with progress:
+        try:
+            report = launcher.builder().build(
+                root,
+                out=out,
+                full=getattr(given, "full", False),
+                dry_run=getattr(given, "dry_run", False),
+                overrides=overrides,
+                reporter=progress,
+                words_first=_words_first(given),
+            )
+        except KeyboardInterrupt:
+            if as_json:
+                print_json({"outcome": "interrupted"})
+            raise
+    if as_json:
         print_json(
             {
                 "outcome": report.outcome,
@@ -103,14 +118,20 @@ def _build(root: Path, given: argparse.Namespace, *, out: str) -> int:
     return 1 if getattr(given, "strict", False) and report.problems else 0
 
 
+def _words_first(given: argparse.Namespace) -> bool:
+    """People at a terminal can ask by words while vectors are made; a workflow wants one publication, whole."""
+    return not getattr(given, "wait", False) and sys.stderr.isatty() and not os.environ.get("CI")
+
+
 def _print_report(report: Any, *, quiet: bool) -> None:
-    shown = report.problems[:_SHOWN_PROBLEMS] if report.outcome == "published" else []
-    for problem in shown:
+    new = [problem for problem in report.problems if problem not in report.known]
+    for problem in new[:_SHOWN_PROBLEMS]:
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
         print(printable(f"{problem.severity}: {place}: {problem.message} ({problem.hint})"), file=sys.stderr)
-    if len(report.problems) > len(shown):
-        more = "more problems" if shown else "problems, as before"
-        warn(f"{len(report.problems) - len(shown)} {more}; `syntropy build --json` lists all")
+    if len(new) > _SHOWN_PROBLEMS:
+        warn(f"{len(new) - _SHOWN_PROBLEMS} more problems; `syntropy problems` lists all")
+    elif len(report.problems) > len(new):
+        warn(f"{len(report.problems) - len(new)} problems as before; `syntropy problems` lists all")
     if quiet:
         return
     files = ", ".join(f"{count} {fate}" for fate, count in sorted(report.files.items(), reverse=True))
@@ -125,6 +146,30 @@ def _print_report(report: Any, *, quiet: bool) -> None:
         print(f"published {report.out} ({files}; {report.seconds:.1f} s)")
 
 
+def dev(given: argparse.Namespace) -> int:
+    """Open the Dagster UI on the project; returns when it ends."""
+    root = require_project(Path(given.project or os.environ.get("SYNTROPY_PROJECT") or ".")).resolve()
+    config = load_config(root)
+    launcher.builder()
+    if importlib.util.find_spec("dagster_webserver") is None:
+        raise MissingDependencyError("the UI needs dagster-webserver", hint=install_command("ui"))
+    home = Path(os.environ.get("DAGSTER_HOME") or root / config.paths.cache / "dagster")
+    home.mkdir(parents=True, exist_ok=True)
+    write_new(root / config.paths.cache / ".gitignore", "*\n")
+    location = launcher.code_location()
+    if not (home / "dagster.yaml").exists():
+        shutil.copyfile(location / "assets" / "dagster.yaml", home / "dagster.yaml")
+    env = {**os.environ, "SYNTROPY_PROJECT": str(root), "DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "yes"}
+    if given.out:
+        env["SYNTROPY_OUT"] = str(Path(given.out).resolve())
+    warn(f"the UI on {root}: http://{given.host}:{given.port} (Ctrl-C ends it)")
+    command = [sys.executable, "-m", "dagster", "dev", "-w", str(location / "workspace.yaml"), "-h", given.host]
+    try:
+        return subprocess.run([*command, "-p", str(given.port)], env=env, check=False, cwd=root).returncode  # noqa: S603
+    except KeyboardInterrupt:
+        return 0
+
+
 def status(given: argparse.Namespace) -> int:
     """Last build, staleness by content, last error. 1 if nothing is published or the last build failed."""
     root = require_project(Path(given.project or os.environ.get("SYNTROPY_PROJECT") or "."))
@@ -133,7 +178,7 @@ def status(given: argparse.Namespace) -> int:
     last = last_build(cache)
     out = Path(given.out) if given.out else Path(last.out) if last else root / config.paths.out
     manifest = read_manifest(out)
-    stale = check_staleness(root, cache, now=time.time(), stale_after=0)
+    stale = check_staleness(root, cache, now=time.time(), stale_after=0, out=out)
     failed = last is not None and last.outcome == "failed"
     facts = {
         "project": str(root),
@@ -149,10 +194,13 @@ def status(given: argparse.Namespace) -> int:
             "published": _time(last.published) if last.published else None,
             "diagnostics": last.diagnostics,
         },
+        "compared": stale is not None,
         "stale": bool(stale and stale.stale),
         "changed": list(stale.changed) if stale else [],
         "changed_count": stale.count if stale else 0,
         "documents": manifest.facts["tables"]["documents"]["rows"] if manifest else 0,
+        "building": bool(builder_of(cache)),
+        "vectors": manifest.facts.get("vectors", "none") if manifest else "none",
         "drift": manifest.facts["drift"]["score"] if manifest else None,
     }
     if given.json:
@@ -176,48 +224,22 @@ def _print_status(facts: dict[str, Any]) -> None:
         if last["error"]:
             print(f"last error {last['error']}")
         counts = ", ".join(f"{n} {name}" for name, n in sorted(last["diagnostics"].items()) if n)
-        print(f"problems   {counts or 'none'}")
+        if facts["published"]:
+            print(f"problems   {counts + ' (`syntropy problems`)' if counts else 'none'}")
     if facts["published"]:
-        changed = ", ".join(facts["changed"])
-        print(
-            "sources    "
-            + (f"{facts['changed_count']} changed since: {changed}" if facts["stale"] else "unchanged since the build")
-        )
+        if facts["vectors"] == "follow":
+            print("vectors    " + ("on their way: words are found already" if facts["building"] else
+                                   "none: the build was cut short; run `syntropy build`"))  # fmt: skip
+        if last and last["published"]:
+            print(f"published  {last['published']}")
+        if not facts["compared"]:
+            print("sources    not compared: the last build went to another folder, or left no note")
+        elif facts["stale"]:
+            print(f"sources    {facts['changed_count']} changed since: {', '.join(facts['changed'])}")
+        else:
+            print("sources    unchanged since the build")
         print(f"drift      {facts['drift']:.4f}")
 
 
 def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
-
-
-class _Progress:
-    """A bar for the embeddings on a terminal; nothing in logs and pipes."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._task: Any = None
-        self.update: Callable[[int, int], None] | None = self._show if sys.stderr.isatty() else None
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def _show(self, done: int, total: int) -> None:
-        if self._bar is None:
-            from rich.console import Console  # 0.1 s, and only people at a terminal look at it
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("embedding"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._bar.add_task("embedding", total=total)
-            self._bar.start()
-        self._bar.update(self._task, completed=done)

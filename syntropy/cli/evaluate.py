@@ -11,6 +11,7 @@ from syntropy.cli.read import opened
 from syntropy.config import load_config, require_project
 from syntropy.errors import UsageError
 from syntropy.evaluation import METRICS, Evaluation, compare, evaluate, read_baseline, read_golden
+from syntropy.evaluation import fallen as worse
 from syntropy.files import write_text
 
 _MODES = ("fast", "semantic", "hybrid")
@@ -31,6 +32,7 @@ def run(given: argparse.Namespace) -> int:
         former = read_baseline(baseline) if baseline.is_file() else {}
         if former.get("facts") == found.facts and isinstance(former.get("scores"), dict):
             stored["scores"] = {**former["scores"], **found.scores}  # modes that were not asked now stay
+            stored["by_query"] = {**former.get("by_query", {}), **found.by_query}
         write_text(baseline, json.dumps(stored, indent=2, sort_keys=True) + "\n")
     elif baseline.is_file():
         changes = compare(found, read_baseline(baseline))
@@ -48,6 +50,8 @@ def run(given: argparse.Namespace) -> int:
         _print_misses(found)
     for mode in fallen:
         print(f"{mode} fell by more than {tolerance}")
+        for query, before, now in worse(found, read_baseline(baseline), mode):
+            print(f"  {before:.2f} → {now:.2f}  {printable(query)}")
     return 1 if fallen else 0
 
 

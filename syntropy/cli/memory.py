@@ -22,11 +22,6 @@ from syntropy.times import iso, now
 MAX_DAYS = 36_500
 
 
-def overview(given: argparse.Namespace) -> int:
-    """No verb was given."""
-    raise UsageError("say what to do", hint="see --help for the verbs")
-
-
 def insight_add(given: argparse.Namespace) -> int:
     """Store an insight."""
     with _memory(given) as memory:

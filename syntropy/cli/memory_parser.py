@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 _TYPES = ("decision", "progress", "issue", "handoff", "insight", "reference", "checkpoint")
 
 
-def add_memory_commands(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], rules: argparse.ArgumentParser
-) -> None:
+def add_memory_commands(commands: argparse._SubParsersAction[Any], rules: argparse.ArgumentParser) -> None:
     """`insight`, `notes`, `graph`, `session-start`, and the verbs of `rules`."""
     _insight(_group(commands, "insight", "Insights: what was learned between builds."))
     _rules(rules.add_subparsers(metavar="VERB"))
@@ -25,7 +24,7 @@ def add_memory_commands(
     start.add_argument("--budget", type=int, default=800, metavar="TOKENS", help="size of it all; rules are never cut")
 
 
-def _insight(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _insight(verbs: argparse._SubParsersAction[Any]) -> None:
     add = _verb(verbs, "add", "insight_add", "Store an insight.", 'insight add "Facade beats Extract Class here"')
     add.add_argument("text", metavar="TEXT", help="what was learned")
     add.add_argument("--for-project", default="", metavar="NAME", help="name of a project it belongs to")
@@ -57,7 +56,7 @@ def _insight(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     delete.add_argument("id", metavar="ID", help="e.g. TK-001")
 
 
-def _rules(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _rules(verbs: argparse._SubParsersAction[Any]) -> None:
     save = _verb(verbs, "save", "rules_save", "Save a rule.", 'rules save commits "Never use emoji in commit messages"')
     save.add_argument("label", metavar="LABEL", help="short key; a rule of the same label is replaced")
     save.add_argument("text", metavar="TEXT", help="the rule")
@@ -66,7 +65,7 @@ def _rules(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     _verb(verbs, "list", "rules_list", "Saved rules and those of the project's files.", "rules list")
 
 
-def _notes(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _notes(verbs: argparse._SubParsersAction[Any]) -> None:
     save = _verb(verbs, "save", "notes_save", "Write a note.", 'notes save decision "We bound retries by time"')
     save.add_argument("type", choices=_TYPES, help="what it is")
     save.add_argument("text", metavar="TEXT", help="the note")
@@ -88,7 +87,7 @@ def _notes(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     taken.add_argument("file", metavar="FILE", help="a file of `syntropy notes export`")
 
 
-def _graph(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _graph(verbs: argparse._SubParsersAction[Any]) -> None:
     entity = _verb(verbs, "entity", "graph_entity", "Show a node and its relations.", "graph entity RF-004")
     entity.add_argument("name", metavar="NAME", help="key, path or TK-001")
     near = _verb(verbs, "neighbors", "graph_neighbors", "What is near a node.", "graph neighbors SMELL-002 --depth 2")
@@ -106,18 +105,17 @@ def _graph(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     related.add_argument("-n", "--limit", type=int, default=10, help="number of nodes")
 
 
-def _group(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
-) -> argparse._SubParsersAction[argparse.ArgumentParser]:
-    parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
-    parser.set_defaults(run="memory.overview")
-    return parser.add_subparsers(metavar="VERB")
+def _group(commands: argparse._SubParsersAction[Any], name: str, text: str) -> argparse._SubParsersAction[Any]:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+    parser.set_defaults(run="", group=parser)
+    verbs: argparse._SubParsersAction[Any] = parser.add_subparsers(metavar="VERB")
+    return verbs
 
 
 def _verb(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser], name: str, run: str, text: str, example: str
+    verbs: argparse._SubParsersAction[Any], name: str, run: str, text: str, example: str
 ) -> argparse.ArgumentParser:
-    parser = verbs.add_parser(
+    parser: argparse.ArgumentParser = verbs.add_parser(
         name, help=text, description=text, epilog=f"example: syntropy {example}", allow_abbrev=False
     )
     parser.set_defaults(run=f"memory.{run}")

@@ -17,11 +17,6 @@ from syntropy.errors import UsageError
 from syntropy.times import iso, now
 
 
-def overview(given: argparse.Namespace) -> int:
-    """No verb was given."""
-    raise UsageError("say what to do with packages", hint="setup, add, install, update, list, remove or push")
-
-
 def setup(given: argparse.Namespace) -> int:
     """Read a registry, check access, install what is chosen."""
     config, packages = _project(given)

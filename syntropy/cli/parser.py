@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+from typing import Any
 
 from syntropy.cli.agent_parser import add_agent_commands
 from syntropy.cli.memory_parser import add_memory_commands
@@ -11,7 +13,34 @@ _MODES = ("auto", "fast", "semantic", "hybrid")
 _SOURCES = ("patterns", "prps", "memories", "rules", "docs", "entries", "entities", "terms")
 
 
-_READING = frozenset({"search", "doc", "section", "drift", "verify", "eval", "build", "status", "init"})
+class Parser(argparse.ArgumentParser):
+    """Errors name the nearest choice, and a group of verbs lists them."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices]
+            near = difflib.get_close_matches(str(value), names, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}"
+            raise argparse.ArgumentError(action, f"unknown: {value!r}; {hint}")
+
+
+_READING = frozenset(
+    {
+        "search",
+        "doc",
+        "section",
+        "drift",
+        "verify",
+        "eval",
+        "build",
+        "status",
+        "init",
+        "problems",
+        "dev",
+        "doctor",
+        "schema",
+    }
+)
 
 
 def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
@@ -19,7 +48,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
 
     For a `command` that needs none of them the 35 verbs of packages, notes and agents are left out (10 ms).
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="syntropy",
         description="One prebuilt search database over everything a team knows.",
         epilog='Start with `syntropy init` in a project, then `syntropy search "…"`.',
@@ -33,6 +62,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     )
     init.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project's folder (default: here)")
     init.add_argument("--no-build", action="store_true", help="only write the configuration")
+    init.add_argument("--wait", action="store_true", help="publish once, when vectors are made")
     init.add_argument("--hooks", action="store_true", help="also rebuild after each commit (git hooks)")
 
     build = _command(commands, "build", "build.build", "Build and publish what changed.", "syntropy build --dry-run")
@@ -45,6 +75,12 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     build.add_argument("--hnsw", choices=("auto", "always", "never"), help="overrides store.hnsw")
     build.add_argument("--no-embeddings", action="store_true", help="lexical search only (embed.enabled = false)")
     build.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
+    build.add_argument(
+        "--wait",
+        action="store_true",
+        help="publish once, when vectors are made (the default in CI and without a terminal)",
+    )
+    build.add_argument("-v", "--verbose", action="store_true", help="show how long each step took")
     build.add_argument("--quiet", action="store_true", help="print problems only")
     _json(build)
 
@@ -54,6 +90,38 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     status.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     status.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
     _json(status)
+
+    problems = _reader(
+        commands,
+        "problems",
+        "problems.problems",
+        "List what the build found wrong, worst first.",
+        "syntropy problems --code dangling-reference",
+    )
+    problems.add_argument("--code", action="append", default=[], dest="codes", help="only this code; may be repeated")
+    problems.add_argument("--path", metavar="GLOB", default="", help="only below this folder, or paths that match")
+    problems.add_argument("--info", action="store_true", help="also mere information")
+    problems.add_argument("--ignored", action="store_true", help="also what problems.ignore leaves out")
+    problems.add_argument("--sarif", action="store_true", help="a SARIF 2.1.0 log, for code scanning")
+    problems.add_argument("--github", action="store_true", help="annotations for a GitHub workflow")
+
+    dev = _command(commands, "dev", "build.dev", "Open the Dagster UI on the project.", "syntropy dev --port 3001")
+    dev.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
+    dev.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
+    dev.add_argument("--host", default="127.0.0.1", help="address to listen at")
+    dev.add_argument("--port", type=int, default=3000, help="port to listen at")
+
+    doctor = _command(
+        commands, "doctor", "doctor.doctor", "Check the installation, the project and its readers.", "syntropy doctor"
+    )
+    doctor.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
+    _json(doctor)
+
+    completion = _command(
+        commands, "completion", "meta.completion", "Print completions for a shell.", "syntropy completion bash"
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
+    _command(commands, "schema", "meta.schema", "Print the JSON Schema of syntropy.toml.", "syntropy schema")
 
     search = _reader(
         commands, "search", "read.search", "Find passages.", 'syntropy search "retry failed webhooks" --source prps'
@@ -65,7 +133,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
         "--mode",
         choices=_MODES,
         default="",
-        help="fast: BM25; semantic: vectors; hybrid: both; auto: by the query",
+        help="fast: BM25; semantic: vectors; hybrid: both; auto: by the query (default: search.mode, which is hybrid)",
     )
     search.add_argument(
         "--source",
@@ -107,6 +175,9 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     search.add_argument("--no-synonyms", action="store_true", help="look up the words themselves only")
     search.add_argument("--profile", choices=("measured", "nocaap"), default="", help="how rankings are fused")
     search.add_argument("--no-notes", action="store_true", help="leave out fresh insights and notes")
+    search.add_argument(
+        "--format", choices=("text", "md", "json"), default="", help="text (default), Markdown, or JSON (as --json)"
+    )
     search.add_argument("--explain", action="store_true", help="show each signal's rank, score and contribution")
     search.add_argument("-n", "--limit", type=int, help="number of hits (default: search.limit)")
     search.add_argument("--threshold", type=float, help="leave out hits with a lower score (0-1)")
@@ -158,9 +229,10 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     return parser
 
 
-def _package_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _package_commands(commands: argparse._SubParsersAction[Any]) -> None:
     text = "Install, update and publish context packages (folders of other repositories)."
-    package = _command(commands, "package", "package.overview", text, "syntropy package list")
+    package = _command(commands, "package", "", text, "syntropy package list")
+    package.set_defaults(group=package)
     verbs = package.add_subparsers(metavar="VERB")
 
     def verb(name: str, about: str, example: str) -> argparse.ArgumentParser:
@@ -191,19 +263,21 @@ def _package_commands(commands: argparse._SubParsersAction[argparse.ArgumentPars
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: argparse._SubParsersAction[Any],
     name: str,
     run: str,
     text: str,  # type: ignore[type-arg,unused-ignore]
     example: str,
 ) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=text, description=text, epilog=f"example: {example}", allow_abbrev=False)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text, epilog=f"example: {example}", allow_abbrev=False
+    )
     parser.set_defaults(run=run)
     return parser
 
 
 def _reader(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: argparse._SubParsersAction[Any],
     name: str,
     run: str,
     text: str,  # type: ignore[type-arg,unused-ignore]

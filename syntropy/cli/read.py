@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syntropy.artifacts import verify_files
+from syntropy.cli import terminal
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.config import load_config, require_project
 from syntropy.documents import line_range
@@ -55,7 +57,7 @@ def search(given: argparse.Namespace) -> int:
         )
         fresh = _fresh(knowledge, given)
     warn(found.warning)
-    if given.json:
+    if given.json or given.format == "json":
         print_json(
             {
                 "query": found.query,
@@ -71,14 +73,16 @@ def search(given: argparse.Namespace) -> int:
             }
         )
         return 0 if found.hits or fresh else 1
+    ranked: Sequence[Hit | Fresh] = found.hits
     if fresh:
         from syntropy.memory import merged
 
-        for one in merged(found.hits, fresh):
-            _show(one, explain=given.explain) if isinstance(one, Hit) else _show_fresh(one)
+        ranked = merged(found.hits, fresh)
+    show = _shower(given, knowledge.project)
+    for one in ranked:
+        show(one) if isinstance(one, Hit) else _show_fresh(one)
+    if fresh:
         return 0
-    for hit in found.hits:
-        _show(hit, explain=given.explain)
     if not found.hits:
         tried = f"looked up: {', '.join(found.terms)}" if found.terms else "no word of the query can be looked up"
         print(f"no hits ({found.mode}; {tried})", file=sys.stderr)
@@ -120,13 +124,39 @@ def _show_fresh(hit: Fresh) -> None:
     seen = f", confirmed {hit.last_validated[:10]}" if hit.last_validated else ""
     old = f", superseded by {hit.superseded_by}" if hit.superseded_by else ""
     print(f"{hit.score:.3f}  {hit.name}  [{hit.kind}, {hit.layer}] {printable(hit.title)}")
-    print(f"       {hit.created_at[:10]}{seen}{old}: {printable(' '.join(hit.text.split())[:240])}")
+    print(f"       {hit.created_at[:10]}{seen}{old}: {printable(_cut(hit.text, 240))}")
+
+
+def _shower(given: argparse.Namespace, project: Path | None) -> Callable[[Hit], None]:
+    """How a hit is shown: as Markdown, with colours on a terminal, else as plain text."""
+    if given.format == "md":
+        return lambda hit: _show_markdown(hit, explain=given.explain)
+    console = terminal.console() if not given.format else None
+    if console is not None:
+        root = project.resolve() if project else None
+        return lambda hit: terminal.show_hit(console, hit, root, _more(hit, explain=given.explain))
+    return lambda hit: _show(hit, explain=given.explain)
 
 
 def _show(hit: Hit, *, explain: bool) -> None:
     headings = f" › {hit.headings.rpartition(' > ')[2]}" if hit.headings else ""
     print(f"{hit.score:.3f}  {printable(str(hit.citation))}  [{hit.kind}] {printable(hit.title + headings)}")
     print(f"       {printable(hit.snippet)}")
+    for line in _more(hit, explain=explain):
+        print(f"       {printable(line)}")
+
+
+def _show_markdown(hit: Hit, *, explain: bool) -> None:
+    """A hit with its whole passage, to be pasted."""
+    headings = f" › {hit.headings}" if hit.headings else ""
+    print(f"### {printable(hit.title + headings)}\n\n`{printable(str(hit.citation))}` ({hit.kind}, {hit.score:.3f})\n")
+    print(printable(hit.text.strip("\n")) + "\n")
+    for line in _more(hit, explain=explain):
+        print(f"- {printable(line)}")
+
+
+def _more(hit: Hit, *, explain: bool) -> Iterator[str]:
+    """Lines behind a hit: why it was found, and what stands around it."""
     if explain:
         signals = [f"matched on {', '.join(hit.matched_on)}"]
         for name, value in hit.explanation.items():
@@ -134,10 +164,16 @@ def _show(hit: Hit, *, explain: bool) -> None:
                 signals.append(f"{name} rank {value['rank'] or '-'} {value['score']:.3f} → {value['contribution']:.3f}")
             else:
                 signals.append(f"{name} {value}")
-        print(f"       {'; '.join(signals)}")
+        yield "; ".join(signals)
     for neighbor in hit.neighbors:
-        print(f"       + {printable(str(neighbor.citation))}")
-        print("         " + printable(" ".join(neighbor.text.split()))[:200])
+        yield f"+ {neighbor.citation}"
+        yield "  " + _cut(neighbor.text, 200)
+
+
+def _cut(text: str, length: int) -> str:
+    """Text on one line, cut between words."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else (line[: length - 1].rpartition(" ")[0] or line[: length - 1]) + "…"
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..distribution import install_command
 from ..errors import MissingDependencyError, SyntropyError, UsageError
 from ..ids import well_formed
 from ..knowledge import Knowledge
@@ -101,7 +102,7 @@ class Toolbox:
                 from jsonschema import Draft202012Validator
             except ImportError as error:
                 raise MissingDependencyError(
-                    "tools need jsonschema, which is not installed", hint="pip install 'syntropy[serve]'"
+                    "tools need jsonschema, which is not installed", hint=install_command("serve")
                 ) from error
             self._validators[tool.name] = Draft202012Validator(tool.input_schema())
         return self._validators[tool.name]

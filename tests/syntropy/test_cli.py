@@ -143,7 +143,7 @@ def test_verify_finds_a_flipped_bit(demo, tmp_path):
         (["doc", "nope.md", "--out", "OUT"], 5, "no document"),
         (["doc", "docs/faq.md", "--lines", "x", "--out", "OUT"], 2, "is no range"),
         (["search", "x", "--kind", "prps", "--out", "OUT"], 2, "choose from"),
-        (["build", "--project", "/nonexistent"], 2, "no folder"),
+        (["build", "--project", "/nonexistent"], 2, "not a folder"),
     ],
 )
 def test_errors_say_what_happened_and_what_to_do(demo, capsys, arguments, code, text):
