@@ -9,11 +9,11 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from assets import resources
-from assets.resources import WorkspaceResource
-from pipeline.steps import StepResult
-from syntropy.artifacts import locate
-from syntropy.errors import SyntropyError
+from assets import resource as resources
+from assets.resource import WorkspaceResource
+from pipeline.engine.steps import StepResult
+from syntropy.contract.errors import SyntropyError
+from syntropy.contract.published import locate
 
 OWNERS = ["team:knowledge"]
 _SHOWN_DIAGNOSTICS = 50

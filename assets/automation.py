@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import dagster as dg
 
-from pipeline.history import note_sources, published_digest, wanted_digest
-from pipeline.plan import scan_all, scan_digest
-from pipeline.workspace import Workspace, make_workspace
-from syntropy.config import ScheduleConfig
-from syntropy.staleness import is_untouched, read_note
+from pipeline.engine.history import note_sources, published_digest, wanted_digest
+from pipeline.engine.plan import scan_all, scan_digest
+from pipeline.engine.workspace import Workspace, make_workspace
+from syntropy.contract.config import ScheduleConfig
+from syntropy.store.freshness import is_untouched, read_note
 
 MAX_PAUSE = 3_600
 """Seconds between two attempts at the same failing sources, at most."""

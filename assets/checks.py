@@ -5,9 +5,11 @@ from __future__ import annotations
 import dagster as dg
 
 from assets.assets import index_overview, search_database
-from assets.resources import WorkspaceResource
-from pipeline import checks, gate, golden, parity
-from syntropy.artifacts import DATABASE, INDEX_MD
+from assets.resource import WorkspaceResource
+from pipeline.checks import golden, parity
+from pipeline.checks import integrity as checks
+from pipeline.engine import gate
+from syntropy.contract.published import DATABASE, INDEX_MD
 
 _ASSETS = {DATABASE: search_database, INDEX_MD: index_overview}
 

@@ -6,8 +6,8 @@ import os
 import time
 from datetime import UTC, datetime
 
-from syntropy.errors import ConfigError
-from syntropy.times import iso
+from syntropy.contract.errors import ConfigError
+from syntropy.contract.times import iso
 
 
 def source_date() -> str:

@@ -15,8 +15,8 @@ if str(_ROOT) not in sys.path:  # loaded by file path, from anywhere
 from assets.assets import ALL_ASSETS  # noqa: E402
 from assets.automation import build_job, make_schedule, make_sensor  # noqa: E402
 from assets.checks import ALL_CHECKS  # noqa: E402
-from assets.resources import WorkspaceResource  # noqa: E402
-from syntropy.config import find_project, load_config  # noqa: E402
+from assets.resource import WorkspaceResource  # noqa: E402
+from syntropy.contract.config import find_project, load_config  # noqa: E402
 
 _DEMO = _ROOT / "examples" / "acme"
 

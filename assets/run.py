@@ -10,25 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assets.clock import source_date
-from pipeline import gate, parallel
-from pipeline.diagnostics import Diagnostic
 from pipeline.embed import weights
 from pipeline.embed.estimate import estimated_seconds
-from pipeline.history import record_failure, record_published
-from pipeline.plan import SCAN, extra_inputs, packages_of, pending, scan_all, scan_digest
+from pipeline.engine import gate
+from pipeline.engine.history import record_failure, record_published
+from pipeline.engine.plan import SCAN, extra_inputs, packages_of, pending, scan_all, scan_digest
+from pipeline.engine.workspace import Workspace, make_workspace, without_vectors
+from pipeline.ground import parallel
+from pipeline.ground.diagnostics import Diagnostic
 from pipeline.sources.protocol import Scan
 from pipeline.store.lock import build_lock
 from pipeline.store.publish import finish_publication
-from pipeline.workspace import Workspace, make_workspace, without_vectors
-from syntropy.artifacts import file_sha256, read_manifest
-from syntropy.config import Overrides
-from syntropy.errors import BuildError, DatabaseError, SyntropyError
-from syntropy.ids import PROJECT_PACKAGE
-from syntropy.providers import PROVIDERS
-from syntropy.staleness import read_note
+from syntropy.contract.config import Overrides
+from syntropy.contract.errors import BuildError, DatabaseError, SyntropyError
+from syntropy.contract.identity import PROJECT_PACKAGE
+from syntropy.contract.published import file_sha256, read_manifest
+from syntropy.store.embedding_endpoint import PROVIDERS
+from syntropy.store.freshness import read_note
 
 if TYPE_CHECKING:
-    from assets.resources import Reporter
+    from assets.resource import Reporter
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def _look(workspace: Workspace) -> tuple[Scan, list[str], list[str]]:
     scan = scan_all(workspace)
     if workspace.up_to_date(SCAN, scan_digest(scan)):
         return scan, [], pending(workspace, extra=extra_inputs(workspace, source_date()))
-    from pipeline.plan import ARTIFACTS, STAGES  # names only; polars is not loaded
+    from pipeline.engine.plan import ARTIFACTS, STAGES  # names only; polars is not loaded
 
     return scan, _changed_files(workspace, scan), [SCAN, *(s.name for s in (*STAGES, *ARTIFACTS)), "publication"]
 
@@ -240,7 +241,7 @@ def _run_dagster(
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
     import dagster as dg
 
-    from assets import resources
+    from assets import resource as resources
     from assets.assets import ALL_ASSETS
     from assets.automation import build_job
     from assets.checks import ALL_CHECKS

@@ -21,8 +21,8 @@ from mcp.client.stdio import stdio_client
 
 import syntropy
 from benchmarks.common import ROOT, save
-from syntropy.publication import Publication
-from syntropy.tokens import tokens
+from syntropy.contract.budget import tokens
+from syntropy.tools.edition import Publication
 from syntropy.tools.toolbox import Toolbox
 
 DEMO = ROOT / "examples" / "acme"

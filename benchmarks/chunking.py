@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import DATA, configured, save
-from pipeline.chunk import Chunked, ChunkInput, chunk_document, prefix_budget
+from pipeline.chunk.cutting import Chunked, ChunkInput, chunk_document, prefix_budget
+from pipeline.chunk.terms import Terms, term_counter
+from pipeline.chunk.tokens import token_counter
 from pipeline.embed import weights
 from pipeline.embed.engines import Engine
-from pipeline.markdown import outline
-from pipeline.outputs import Outputs
-from pipeline.steps import Steps
-from pipeline.terms import Terms, term_counter
-from pipeline.tokens import token_counter
-from pipeline.workspace import make_workspace
-from syntropy.config import ChunkConfig, EmbedConfig
+from pipeline.engine.artifacts import Outputs
+from pipeline.engine.steps import Steps
+from pipeline.engine.workspace import make_workspace
+from pipeline.text.markdown import outline
+from syntropy.contract.config import ChunkConfig, EmbedConfig
 
 TAKEN = 5
 TARGET = 500

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from benchmarks.common import corpus, save
-from pipeline.chunk import prefix_budget
+from pipeline.chunk.cutting import prefix_budget
+from pipeline.embed.embedding import _texts
 from pipeline.embed.engines import SentenceTransformersEngine
-from pipeline.embed.stage import _texts
-from pipeline.outputs import Outputs
-from pipeline.steps import Steps
-from pipeline.workspace import make_workspace
+from pipeline.engine.artifacts import Outputs
+from pipeline.engine.steps import Steps
+from pipeline.engine.workspace import make_workspace
 
 WINDOWS, ROUNDS = 400, 4
 

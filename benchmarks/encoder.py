@@ -14,11 +14,11 @@ from benchmarks.common import run, save
 from benchmarks.common import syntropy as command
 from benchmarks.quality import SYSTEMS, judgements, paired, project
 from pipeline.embed import weights
-from pipeline.embed.graph import build_graph
-from syntropy.config import Config
-from syntropy.encoder import GRAPH, TOKENIZER, QueryEncoder
-from syntropy.evaluation import DEPTH, metrics
-from syntropy.search import Results
+from pipeline.embed.onnx_graph import build_graph
+from syntropy.contract.config import Config
+from syntropy.read.evaluation import DEPTH, metrics
+from syntropy.search.ranking import Results
+from syntropy.store.encoder import GRAPH, TOKENIZER, QueryEncoder
 
 SETS = (
     ("scifact", "test"),

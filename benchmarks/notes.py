@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.common import save
 from benchmarks.common import syntropy as command
-from syntropy.graph import Edge, Graph, Node
-from syntropy.memory import Memory
+from syntropy.notes.notebook import Memory
+from syntropy.read.graph import Edge, Graph, Node
 
 INSIGHTS = 10_000
 WRITERS, WRITES = 8, 500

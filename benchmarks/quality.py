@@ -18,8 +18,8 @@ import numpy as np
 import syntropy
 from benchmarks.common import DATA, aws_docs_small, configured, save
 from benchmarks.common import syntropy as command
-from syntropy.config import Config, SearchConfig
-from syntropy.evaluation import DEPTH, metrics
+from syntropy.contract.config import Config, SearchConfig
+from syntropy.read.evaluation import DEPTH, metrics
 
 SETS = (
     ("scifact", "train"),

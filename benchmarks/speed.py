@@ -28,9 +28,9 @@ import syntropy
 from benchmarks.common import DATA, configured, run, save
 from benchmarks.common import syntropy as command
 from benchmarks.quality import WORK
-from syntropy.artifacts import DATABASE, locate
-from syntropy.extensions import load_extension
-from syntropy.terms import analyse
+from syntropy.contract.published import DATABASE, locate
+from syntropy.search.query import analyse
+from syntropy.store.extensions import load_extension
 
 SIZES = (1_000, 10_000, 100_000)
 LENGTHS = (1, 3, 8)
@@ -96,7 +96,7 @@ def documentation(size: int) -> Path:
 
 
 def _ours(knowledge: syntropy.Knowledge) -> dict[str, Callable[[str], object]]:
-    from syntropy.warm import Warm
+    from syntropy.search.memory_engine import Warm
 
     warm = Warm(knowledge.database)
     warm.load_postings()
@@ -181,8 +181,8 @@ def _queries(texts: list[str], words: int) -> list[str]:
 
 def vectors() -> dict[str, object]:
     """Exact scan at about 10k windows against numpy on a memory-mapped matrix, and hybrid end to end."""
-    from syntropy.encoder import load_encoder
-    from syntropy.warm import Warm
+    from syntropy.search.memory_engine import Warm
+    from syntropy.store.encoder import load_encoder
 
     root = WORK / "scifact"
     command("build", "--project", str(root), "--quiet")
@@ -221,9 +221,9 @@ def vectors() -> dict[str, object]:
 
 def hnsw() -> dict[str, object]:
     """The index route, unfiltered, on the 70,000 windows of aws-docs-small: time and recall against the exact scan."""
-    from syntropy.cold import Cold
-    from syntropy.encoder import load_encoder
-    from syntropy.warm import Warm
+    from syntropy.search.memory_engine import Warm
+    from syntropy.search.sql_engine import Cold
+    from syntropy.store.encoder import load_encoder
 
     root, out = WORK / "aws-docs-small", WORK / "aws-docs-small-hnsw"
     command("build", "--project", str(root), "--hnsw", "always", "--out", str(out), "--quiet")
@@ -250,7 +250,7 @@ def hnsw() -> dict[str, object]:
 
 def syntropy_config():
     """The defaults, as a reader without a project has them."""
-    from syntropy.config import load_config
+    from syntropy.contract.config import load_config
 
     return load_config(None, env={})
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .errors import SyntropyError as SyntropyError
-    from .federation import Federation as Federation
-    from .knowledge import Knowledge as Knowledge
-    from .knowledge import open_knowledge as open  # noqa: A004 (the API's verb)
-    from .memory import Memory as Memory
-    from .memory import open_memory as open_memory
+    from .contract.errors import SyntropyError
+    from .notes.notebook import Memory, open_memory
+    from .read.federation import Federation
+    from .read.knowledge import Knowledge
+    from .read.knowledge import open_knowledge as open  # noqa: A004 (the API's verb)
 
 __version__ = "0.1.0"
 __all__ = ["Federation", "Knowledge", "Memory", "SyntropyError", "__version__", "open", "open_memory"]

@@ -7,9 +7,10 @@ import contextlib
 import io
 import os
 
-from syntropy import __version__, schema
+from syntropy import __version__
 from syntropy.cli.parser import build_parser
-from syntropy.config import describe, sections
+from syntropy.contract import schema
+from syntropy.contract.config import describe, sections
 from syntropy.serve.resources import DOCUMENT, RESOURCES
 from syntropy.tools.table import GROUPS, of_groups
 from tests.conftest import ROOT
@@ -43,7 +44,7 @@ def config_markdown() -> str:
     parts = ["# Configuration", "", "`syntropy.toml` in the project (found by walking up). Order: flags > environment",
              "(`SYNTROPY_<SECTION>_<KEY>`) > project > global (`config.toml` in the user's configuration folder) > defaults. An",
              "unknown key is an error that names the nearest known one. Patterns are gitignore patterns. Generated from",
-             "`syntropy/config.py`; a test keeps it true.", ""]  # fmt: skip
+             "`syntropy/contract/config.py`; a test keeps it true.", ""]  # fmt: skip
     for name, section in sections().items():
         parts += [f"## [{name}]", "", "| key | default | what |", "|---|---|---|"]
         parts += [f"| {key} | `{_shown(default)}` | {what} |" for key, default, what in describe(section)]

@@ -1,4 +1,4 @@
-"""Writes `syntropy/fold_table.py`: what DuckDB makes of every character, so that readers need not ask it.
+"""Writes `syntropy/contract/fold_table.py`: what DuckDB makes of every character, so that readers need not ask it.
 
 `python -m tests.generated_folds` (part of `make docs`) writes it anew for another version of DuckDB.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from syntropy.schema import TOKEN_BREAK
+from syntropy.contract.schema import TOKEN_BREAK
 
 TARGET = Path(__file__).resolve().parent.parent / "syntropy" / "fold_table.py"
 LAST = 0x110000

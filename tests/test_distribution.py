@@ -7,7 +7,7 @@ from importlib import metadata
 
 import pytest
 
-from syntropy import distribution
+from syntropy.contract import distribution
 from tests.conftest import ROOT
 
 INSTALL = re.compile(r"pip\s+(?:--\S+\s+)*install\s+([^\n`]*)")

@@ -58,7 +58,7 @@ def test_shell_examples_run(place, text):
 def test_the_sql_example_runs(demo):
     import duckdb
 
-    from syntropy.extensions import load_extension
+    from syntropy.store.extensions import load_extension
 
     (sql,) = [p.values[0] for p in examples("sql")]
     connection = duckdb.connect(str(demo / "build" / "syntropy.duckdb"), read_only=True)

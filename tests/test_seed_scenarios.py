@@ -12,9 +12,9 @@ from pipeline.extract.document import extract
 from pipeline.formats.page import Page
 from pipeline.render.index_schema import INDEX_SCHEMA
 from pipeline.sources.protocol import SourceText
-from syntropy.artifacts import INDEX_JSON
-from syntropy.errors import DatabaseError, DocumentNotFoundError
-from syntropy.knowledge import open_knowledge
+from syntropy.contract.errors import DatabaseError, DocumentNotFoundError
+from syntropy.contract.published import INDEX_JSON
+from syntropy.read.knowledge import open_knowledge
 
 FILES = {
     ".ce/PRPs/system/executed/PRP-1-validation.md": "---\ntitle: Core Validation\nverified: true\n---\n## Implementation\n- `ce/v.py`\n",

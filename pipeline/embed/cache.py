@@ -21,8 +21,8 @@ import polars as pl
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from syntropy.errors import BuildError
-from syntropy.files import write_atomically
+from syntropy.contract.errors import BuildError
+from syntropy.contract.files import write_atomically
 
 MAX_BYTES = 4_000_000_000
 """Size of one model's folder: two and a half million vectors, 25 times the largest corpus tried."""

@@ -16,13 +16,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.chunk.tokens import load_tokenizer
 from pipeline.embed import weights
 from pipeline.embed.model import Model
-from pipeline.tokens import load_tokenizer
-from syntropy.config import EmbedConfig
-from syntropy.distribution import install_command
-from syntropy.errors import EncoderError, MissingDependencyError
-from syntropy.providers import PROVIDERS, Endpoint
+from syntropy.contract.config import EmbedConfig
+from syntropy.contract.distribution import install_command
+from syntropy.contract.errors import EncoderError, MissingDependencyError
+from syntropy.store.embedding_endpoint import PROVIDERS, Endpoint
 
 Vectors = NDArray[np.float32]
 

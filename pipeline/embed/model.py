@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.embed import weights
-from syntropy.artifacts import file_sha256
-from syntropy.config import EmbedConfig
-from syntropy.errors import ConfigError, EncoderError
-from syntropy.providers import PROVIDERS
+from syntropy.contract.config import EmbedConfig
+from syntropy.contract.errors import ConfigError, EncoderError
+from syntropy.contract.published import file_sha256
+from syntropy.store.embedding_endpoint import PROVIDERS
 
 ENCODER_VERSION = 1
 """Raised when the way from text to vector changes (prefix form, pooling): it empties the cache."""

@@ -18,10 +18,10 @@ import zipfile
 from functools import lru_cache
 from pathlib import Path
 
-from syntropy.artifacts import file_sha256
-from syntropy.errors import EncoderError, MissingDependencyError
-from syntropy.files import sync_file, sync_folder
-from syntropy.folders import cache_folder
+from syntropy.contract.errors import EncoderError, MissingDependencyError
+from syntropy.contract.files import sync_file, sync_folder
+from syntropy.contract.folders import cache_folder
+from syntropy.contract.published import file_sha256
 
 BUNDLED = "bundled"
 """What `embed.model` calls it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.markdown import Heading
+from pipeline.text.markdown import Heading
 
 _ENTRY = re.compile(r"^\[?(\d{1,2}:\d{2})(?::\d{2})?\]?\s*\|\s*([\w -]{1,40}?)\s*(?:\|\s*(.*))?$")
 MAX_TAGS = 30

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.markdown import Heading, line_starts
+from pipeline.text.markdown import Heading, line_starts
 
 logging.getLogger("griffe").setLevel(logging.CRITICAL)  # its warnings would reach the terminal
 

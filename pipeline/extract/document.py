@@ -7,16 +7,16 @@ import re
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pipeline.diagnostics import Diagnostic
 from pipeline.extract import agent_log, code, mentions, prp, rules, tags
 from pipeline.formats.page import Page
-from pipeline.frontmatter import Frontmatter, read_frontmatter
-from pipeline.markdown import Heading, Outline, Unit, line_starts, outline, source_outline
-from pipeline.plaintext import text_outline
+from pipeline.ground.diagnostics import Diagnostic
 from pipeline.sources.layout import MARKDOWN, TEXTS
 from pipeline.sources.protocol import SourceText
-from syntropy.ids import document_uid, heading_anchor
-from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS
+from pipeline.text.frontmatter import Frontmatter, read_frontmatter
+from pipeline.text.markdown import Heading, Outline, Unit, line_starts, outline, source_outline
+from pipeline.text.plaintext import text_outline
+from syntropy.contract.identity import document_uid, heading_anchor
+from syntropy.contract.schema import ENTITY_KINDS, ENTRY_KINDS
 
 SUMMARY_LENGTH = 300
 _LLMS = re.compile(r"^llms[\w-]*\.txt$")

@@ -10,9 +10,9 @@ import re
 from typing import Any, NamedTuple
 
 from pipeline.formats.entries import GENERATED
-from pipeline.markdown import Outline
 from pipeline.sources.layout import SOURCE_CODE
-from syntropy.schema import ENTITY_RELATIONS
+from pipeline.text.markdown import Outline
+from syntropy.contract.schema import ENTITY_RELATIONS
 
 EVIDENCE_LENGTH = 200
 MAX_LINE = 4_000

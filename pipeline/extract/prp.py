@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from pipeline.frontmatter import BLOCK_MARKS
+from pipeline.text.frontmatter import BLOCK_MARKS
 
 DONE = frozenset({"executed", "completed", "complete", "done", "implemented", "merged", "verified", "deployed"})
 """Statuses (and folder names) that claim the work is finished."""

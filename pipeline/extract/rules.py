@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pipeline.markdown import Heading, Outline
-from syntropy.ids import slugify
+from pipeline.text.markdown import Heading, Outline
+from syntropy.contract.identity import slugify
 
 _MARKER = re.compile(r"\b(MANDATORY|REQUIRED|FORBIDDEN)\b")
 _DIRECTIVE = re.compile(r"\b(never|always|must(?: not)?|do not|don['\u2019]t)\b(?!-)", re.IGNORECASE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.markdown import Heading
+from pipeline.text.markdown import Heading
 
 MAX_HEADER_TAGS = 3
 MAX_TAG_LENGTH = 80

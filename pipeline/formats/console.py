@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.formats.entries import GENERATED, page_of
 from pipeline.formats.page import Pages, fence, one_line
 from pipeline.formats.typescript import broken_at, line_of, literal, parse, text_of, walk
-from syntropy.ids import slugify
+from syntropy.contract.identity import slugify
 
 if TYPE_CHECKING:
     from tree_sitter import Node

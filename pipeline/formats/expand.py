@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.formats import console, entries, glossary, help_content, notebook, openapi, python_cli
+from pipeline.formats import console, entries, glossary, help_content, openapi, python_cli
+from pipeline.formats import jupyter as notebook
 from pipeline.formats.page import Page, Pages
 
 SCRIPTS = (".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs")

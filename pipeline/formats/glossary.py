@@ -10,7 +10,7 @@ import csv
 import io
 
 from pipeline.formats.page import Page, Pages, markdown, one_line
-from syntropy.ids import slugify
+from syntropy.contract.identity import slugify
 
 MAX_ROWS = 20_000
 

@@ -19,8 +19,8 @@ from pipeline.formats.entries import GENERATED, MAX_DEPTH, page_of, parse
 from pipeline.formats.page import Pages, fence, one_line, table
 from pipeline.formats.typescript import line_of, text_of, walk
 from pipeline.formats.typescript import parse as parse_typescript
-from pipeline.safe_yaml import RefusedYamlError, load_yaml, plain
-from syntropy.ids import slugify
+from pipeline.text.safe_yaml import RefusedYamlError, load_yaml, plain
+from syntropy.contract.identity import slugify
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 MAX_SCHEMA_LINES = 60

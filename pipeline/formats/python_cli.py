@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pipeline.formats.entries import GENERATED, page_of
 from pipeline.formats.page import Page, Pages, fence, one_line, table
-from syntropy.ids import slugify
+from syntropy.contract.identity import slugify
 
 MAX_DEPTH = 12
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.extract.prp import DONE
-from pipeline.frames import from_rows
-from syntropy.ids import PROJECT_PACKAGE
-from syntropy.schema import VIOLATIONS
+from pipeline.ground.tables import from_rows
+from syntropy.contract.identity import PROJECT_PACKAGE
+from syntropy.contract.schema import VIOLATIONS
 
 _FROM_DIAGNOSTICS = (
     "missing-implementation",

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.frames import from_rows
-from syntropy.ids import PROJECT_PACKAGE
-from syntropy.schema import RELATIONS
+from pipeline.ground.tables import from_rows
+from syntropy.contract.identity import PROJECT_PACKAGE
+from syntropy.contract.schema import RELATIONS
 
 Sketch = NDArray[np.uint32]
 

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.frames import empty, from_rows
-from syntropy.config import LinkConfig
-from syntropy.ids import split_uid
-from syntropy.schema import RELATIONS
+from pipeline.ground.tables import empty, from_rows
+from syntropy.contract.config import LinkConfig
+from syntropy.contract.identity import split_uid
+from syntropy.contract.schema import RELATIONS
 
 _BLOCK = 1_024
 """Rows compared at a time: a block of scores stays below 100 MB for 20,000 documents."""

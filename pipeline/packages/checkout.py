@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pipeline.packages.git import GitError, check_address, git
 from pipeline.packages.manifest import Locked, Package
-from syntropy.config import GitConfig
-from syntropy.errors import SyntropyError
+from syntropy.contract.config import GitConfig
+from syntropy.contract.errors import SyntropyError
 
 _LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 """What file managers leave in folders they show: nobody's work."""

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from syntropy.errors import SyntropyError, UsageError
+from syntropy.contract.errors import SyntropyError, UsageError
 
 _CONFIG = (
     "core.hooksPath=/dev/null", "core.symlinks=false", "core.fsmonitor=false", "core.autocrlf=false",

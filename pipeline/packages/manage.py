@@ -14,8 +14,8 @@ from pipeline.packages.checkout import Checkout
 from pipeline.packages.git import GitError, check_address
 from pipeline.packages.manifest import Locked, Package, Packages, alias_of, check_alias, posix_path
 from pipeline.packages.registry import Context
-from syntropy.config import Config
-from syntropy.errors import SyntropyError, UsageError
+from syntropy.contract.config import Config
+from syntropy.contract.errors import SyntropyError, UsageError
 
 
 class Outcome(NamedTuple):

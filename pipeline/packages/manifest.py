@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from syntropy.config import CONFIG_NAME, Config
-from syntropy.errors import ConfigError, UsageError
-from syntropy.files import write_text
-from syntropy.ids import PROJECT_PACKAGE
+from syntropy.contract.config import CONFIG_NAME, Config
+from syntropy.contract.errors import ConfigError, UsageError
+from syntropy.contract.files import write_text
+from syntropy.contract.identity import PROJECT_PACKAGE
 
 FOLDER = ".context"
 CONFIG = "context.config.json"

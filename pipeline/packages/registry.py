@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from pipeline.packages.git import check_address, git
-from syntropy.config import GitConfig
-from syntropy.errors import SyntropyError, UsageError
+from syntropy.contract.config import GitConfig
+from syntropy.contract.errors import SyntropyError, UsageError
 
 FILE = "nocaap-registry.json"
 MAX_DEPTH = 5

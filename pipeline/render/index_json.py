@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from pipeline.link.drift import Drift
-from syntropy.config import Config
-from syntropy.ids import place_of, split_uid
-from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION
+from syntropy.contract.config import Config
+from syntropy.contract.identity import place_of, split_uid
+from syntropy.contract.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION
 
 EXCERPT_LENGTH = 200
 RULE_EXCERPT_LENGTH = 100

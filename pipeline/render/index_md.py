@@ -16,8 +16,8 @@ from typing import NamedTuple
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from syntropy.config import Config
-from syntropy.ids import PROJECT_PACKAGE
+from syntropy.contract.config import Config
+from syntropy.contract.identity import PROJECT_PACKAGE
 
 CHARS_PER_TOKEN = 4
 _SHORT = 80

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from syntropy.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION, RULE_SEVERITIES
+from syntropy.contract.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION, RULE_SEVERITIES
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 _TEXT = {"type": "string"}

@@ -1,6 +1,6 @@
 """`query.py`: a standalone read-only reader for people who have just the artifacts.
 
-Words are folded by DuckDB itself, identifiers by the reader's own source (`syntropy.analysis`), taken
+Words are folded by DuckDB itself, identifiers by the reader's own source (`syntropy.contract.text`), taken
 over by name, so that neither can drift from the index.
 """
 
@@ -12,9 +12,9 @@ from functools import lru_cache
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from syntropy import analysis
-from syntropy.artifacts import DATABASE
-from syntropy.schema import SCHEMA_VERSION, STEMMER, STOP_WORDS, TOKEN_BREAK
+from syntropy.contract import text as analysis
+from syntropy.contract.published import DATABASE
+from syntropy.contract.schema import SCHEMA_VERSION, STEMMER, STOP_WORDS, TOKEN_BREAK
 
 _CONSTANTS = ("_CANDIDATE", "_SEPARATOR", "_CAMEL", "MAX_JOINED", "UNSPACED", "_UNSPACED")
 _FUNCTIONS = ("_expanded", "_parts", "expanded_word", "identifier_text", "_pairs")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pathspec import GitIgnoreSpec
 
 from pipeline.sources.canonical import kind_of
-from syntropy.config import SourcesConfig
+from syntropy.contract.config import SourcesConfig
 
 MARKDOWN = frozenset({".md", ".mdx", ".markdown"})
 SOURCE_CODE = frozenset({

@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipeline.diagnostics import Diagnostic
 from pipeline.formats.page import markdown
+from pipeline.ground.diagnostics import Diagnostic
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
-from syntropy.ids import PROJECT_PACKAGE
-from syntropy.notes.entries import Notes
+from syntropy.contract.identity import PROJECT_PACKAGE
 from syntropy.notes.insights import Insights
+from syntropy.notes.rules_and_notes import Notes
 from syntropy.notes.store import NotesError, NotesStore
 
 PACKAGE = "notes"

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.diagnostics import Diagnostic
+from pipeline.ground.diagnostics import Diagnostic
 from pipeline.packages.git import GitError, git
 from pipeline.sources.canonical import Sidecars, canonical_json, content_hash, kind_of
-from pipeline.sources.decode import UndecodableError, decode, is_clean_name
 from pipeline.sources.layout import Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
-from syntropy.config import GitConfig, SourcesConfig
+from pipeline.text.decode import UndecodableError, decode, is_clean_name
+from syntropy.contract.config import GitConfig, SourcesConfig
 
 SHORT_COMMIT = 12
 """Characters of a commit in citations."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from pipeline.diagnostics import Diagnostic
+from pipeline.ground.diagnostics import Diagnostic
 
 
 class SourceFile(NamedTuple):

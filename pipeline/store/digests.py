@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from syntropy.artifacts import file_sha256
-from syntropy.files import write_text
+from syntropy.contract.files import write_text
+from syntropy.contract.published import file_sha256
 
 _FILE = "digests.json"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from syntropy.errors import LockHeldError
-from syntropy.state import HOLDER
+from syntropy.contract.errors import LockHeldError
+from syntropy.store.last_build import HOLDER
 
 
 @contextmanager

@@ -1,12 +1,12 @@
-"""Staging and publication: nothing half written is ever visible (see `syntropy.artifacts`)."""
+"""Staging and publication: nothing half written is ever visible (see `syntropy.contract.published`)."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from syntropy.artifacts import DATABASE, MANIFEST, PUBLISHING, log_beside, read_manifest
-from syntropy.files import sync_file, sync_folder
+from syntropy.contract.files import sync_file, sync_folder
+from syntropy.contract.published import DATABASE, MANIFEST, PUBLISHING, log_beside, read_manifest
 
 
 def publish(staging: Path, out: Path) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..prompts import tools_first, without_tools
-from ..tools.desk import Desk
+from ..contract.untrusted import sealed
+from ..tools.call import Desk
 from ..tools.formats import definitions
-from ..tools.knowledge import get_overview
+from ..tools.knowledge_tools import get_overview
+from ..tools.prompts import tools_first, without_tools
 from ..tools.toolbox import Answer, Toolbox
-from ..untrusted import sealed
-from .model import Call, Model, Reply, ToolsRefusedError
+from .endpoint import Call, Model, Reply, ToolsRefusedError
 
 MAX_ITERATIONS = 3
 """Rounds of tool calls for one question (the seed's `maxIterations`); then the model answers with what it has."""

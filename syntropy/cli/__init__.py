@@ -1,7 +1,7 @@
 """The command line: parses, calls one use case, prints. No logic of its own.
 
 Exit codes: 0 all is well; 1 nothing found, or a check failed; 2 bad configuration or arguments; from 3
-on one for each kind of error (`syntropy.errors`).
+on one for each kind of error (`syntropy.contract.errors`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from syntropy import __version__
 from syntropy.cli.parser import build_parser
-from syntropy.errors import SyntropyError
+from syntropy.contract.errors import SyntropyError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

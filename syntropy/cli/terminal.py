@@ -19,7 +19,7 @@ from syntropy.cli.output import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from syntropy.passages import Hit
+    from syntropy.search.passages import Hit
 
 LINES = 6
 """Lines of a passage that a hit shows."""

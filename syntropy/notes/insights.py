@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..analysis import index_terms
-from ..errors import UsageError
-from .entries import checked
-from .linking import AUTO_LINK, Link, Linker, jaccard
+from ..contract.errors import UsageError
+from ..contract.text import index_terms, jaccard
+from .lookup import index_entry, lexical_shares
+from .note_links import AUTO_LINK, Link, Linker
+from .rules_and_notes import checked
 from .store import NotesStore
-from .terms import index_entry, lexical_shares
 
 CONFIDENCE = 0.5
 """Of a new insight (the seed)."""

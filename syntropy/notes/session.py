@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import NamedTuple
 
-from .entries import Maintenance, Note
-from .linking import jaccard
+from ..contract.text import jaccard
+from .rules_and_notes import Maintenance, Note
 
 HEADING = "# Rules (ALWAYS follow, NO exceptions)"
 BUDGET_TOKENS = 800

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import SyntropyError
-from .terms import index_missing
+from ..contract.errors import SyntropyError
+from .lookup import index_missing
 
 VERSION = 2
 """Number of the last migration; `PRAGMA user_version` of a current file."""

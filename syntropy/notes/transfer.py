@@ -13,9 +13,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..errors import UsageError
+from ..contract.errors import UsageError
+from .lookup import index_missing
 from .store import NotesStore
-from .terms import index_missing
 
 FORMAT = "syntropy-notes"
 FORMAT_VERSION = 1

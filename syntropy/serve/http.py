@@ -10,7 +10,7 @@ import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from ..errors import UsageError
+from ..contract.errors import UsageError
 from .clients import LOOPBACK, PATH, address_of
 from .server import Adapter
 from .signals import on_signal

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ..artifacts import INDEX_MD, MANIFEST, locate
-from ..errors import DocumentNotFoundError
-from ..publication import Edition
-from ..tools.desk import Desk
-from ..tools.knowledge import get_overview, published
-from ..untrusted import fenced, visible
+from ..contract.errors import DocumentNotFoundError
+from ..contract.published import INDEX_MD, MANIFEST, locate
+from ..contract.untrusted import fenced, visible
+from ..tools.call import Desk
+from ..tools.edition import Edition
+from ..tools.knowledge_tools import get_overview, published
 
 SCHEME = "syntropy://"
 DOCUMENT = "syntropy://document/{package}/{+path}"

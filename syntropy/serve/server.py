@@ -15,14 +15,14 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from .. import __version__
-from ..errors import SyntropyError
-from ..memory import now_utc
-from ..prompts import INSTRUCTIONS, tools_first
-from ..times import now
-from ..tools.desk import Desk
+from ..contract.errors import SyntropyError
+from ..contract.times import now
+from ..contract.untrusted import visible
+from ..notes.notebook import now_utc
+from ..tools.call import Desk
+from ..tools.prompts import INSTRUCTIONS, tools_first
 from ..tools.table import Tool
 from ..tools.toolbox import Toolbox
-from ..untrusted import visible
 from .resources import DOCUMENT, MAX_COMPLETIONS, RESOURCES, complete, read
 
 WORKERS = min(8, 2 * (os.cpu_count() or 1))

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..graph import DIRECTIONS
-from ..notes.entries import TYPES
-from ..search import MODES
-from . import commands, graph, knowledge, memory
+from ..notes.rules_and_notes import TYPES
+from ..read.graph import DIRECTIONS
+from ..search.ranking import MODES
+from . import command_tools as commands
+from . import graph_tools as graph
+from . import knowledge_tools as knowledge
+from . import note_tools as memory
 
 GROUPS = ("knowledge", "commands", "graph", "memory")
 

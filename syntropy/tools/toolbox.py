@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..distribution import install_command
-from ..errors import MissingDependencyError, SyntropyError, UsageError
-from ..ids import well_formed
-from ..knowledge import Knowledge
-from ..memory import now_utc
-from ..publication import Publication
-from ..schema import ENTITY_KINDS
-from ..tokens import tokens
-from ..untrusted import Data, sealed
-from .desk import Desk, fit
+from ..contract.budget import tokens
+from ..contract.distribution import install_command
+from ..contract.errors import MissingDependencyError, SyntropyError, UsageError
+from ..contract.identity import well_formed
+from ..contract.schema import ENTITY_KINDS
+from ..contract.untrusted import Data, sealed
+from ..notes.notebook import now_utc
+from ..read.knowledge import Knowledge
+from .call import Desk, fit
+from .edition import Publication
 from .table import GROUPS, Tool, of_groups
 
 

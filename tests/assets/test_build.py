@@ -13,10 +13,18 @@ from pathlib import Path
 import pytest
 
 from assets.run import build
-from syntropy.artifacts import DATABASE, INDEX_JSON, INDEX_MD, MANIFEST, QUERY_SCRIPT, read_manifest, verify_files
-from syntropy.errors import BuildError, ConfigError, LockHeldError
-from syntropy.knowledge import open_knowledge
-from syntropy.state import last_build
+from syntropy.contract.errors import BuildError, ConfigError, LockHeldError
+from syntropy.contract.published import (
+    DATABASE,
+    INDEX_JSON,
+    INDEX_MD,
+    MANIFEST,
+    QUERY_SCRIPT,
+    read_manifest,
+    verify_files,
+)
+from syntropy.read.knowledge import open_knowledge
+from syntropy.store.last_build import last_build
 from tests.conftest import ROOT, copy_demo
 
 DOCS = {
@@ -81,10 +89,10 @@ def test_one_changed_file_redoes_that_file_only(project):
 def _figures(root):
     """Run the steps themselves and tell what each redid; then publish."""
     from assets.clock import synced_at
-    from pipeline import gate
-    from pipeline.outputs import Outputs
-    from pipeline.steps import Steps
-    from pipeline.workspace import make_workspace
+    from pipeline.engine import gate
+    from pipeline.engine.artifacts import Outputs
+    from pipeline.engine.steps import Steps
+    from pipeline.engine.workspace import make_workspace
 
     steps = Steps(make_workspace(root))
     steps.source_files()
@@ -238,7 +246,7 @@ def test_a_failed_check_publishes_nothing(project, monkeypatch):
     out = build(root).out
     before = stamps(out)
     (root / "docs/a.md").write_text("# Other\n\nText.\n")
-    import pipeline.store.database as module
+    import pipeline.store.writer as module
 
     original = module.create_postings
 
@@ -260,7 +268,7 @@ def test_a_step_that_fails_says_which_and_keeps_the_artifacts(project, monkeypat
     root = project(DOCS)
     out = build(root).out
     (root / "docs/a.md").write_text("# Other\n")
-    import pipeline.steps as module
+    import pipeline.engine.steps as module
 
     def failing(*_args, **_kwargs):
         raise OSError(28, "No space left on device")

@@ -9,11 +9,11 @@ import dagster as dg
 import pytest
 
 from assets.definitions import definitions
-from assets.resources import WorkspaceResource
+from assets.resource import WorkspaceResource
 from assets.run import build
-from syntropy.evaluation import evaluate, read_golden
-from syntropy.knowledge import open_knowledge
-from syntropy.state import last_build
+from syntropy.read.evaluation import evaluate, read_golden
+from syntropy.read.knowledge import open_knowledge
+from syntropy.store.last_build import last_build
 from tests.conftest import ROOT
 
 ASSETS = {
@@ -78,7 +78,7 @@ def daemon(small, monkeypatch):
 
 
 def says(root, *words):
-    from syntropy.knowledge import open_knowledge
+    from syntropy.read.knowledge import open_knowledge
 
     with open_knowledge(project=root) as knowledge:
         assert not knowledge.staleness(stale_after=0).stale
@@ -113,7 +113,7 @@ def test_the_sensor_sees_settings_and_golden_queries(small, daemon):
 
 def test_the_sensor_tries_again_what_failed(small, daemon, monkeypatch):
     assert daemon.tick() is True
-    import pipeline.steps as module
+    import pipeline.engine.steps as module
 
     def failing(*_args, **_kwargs):
         raise OSError(28, "No space left on device")
@@ -136,10 +136,10 @@ def test_the_sensor_tries_again_what_failed(small, daemon, monkeypatch):
 
 def test_newer_code_than_the_sensors_is_no_reason_to_run_for_ever(small, daemon, monkeypatch):
     assert daemon.tick() is True
-    monkeypatch.setattr("pipeline.history.code_digest", lambda: "older")  # as the sensor's process knows it
+    monkeypatch.setattr("pipeline.engine.history.code_digest", lambda: "older")  # as the sensor's process knows it
     (small / "docs/a.md").write_text("# A\n\nabout warehouses\n")
     with monkeypatch.context() as runs:
-        runs.setattr("pipeline.outputs.record_published", published_by_newer_code)
+        runs.setattr("pipeline.engine.artifacts.record_published", published_by_newer_code)
         assert daemon.tick() is True
     time.sleep(1.1)
     assert daemon.tick() is None
@@ -148,7 +148,7 @@ def test_newer_code_than_the_sensors_is_no_reason_to_run_for_ever(small, daemon,
 
 
 def published_by_newer_code(workspace, files, **facts):
-    from pipeline import history
+    from pipeline.engine import history
 
     original, history.code_digest = history.code_digest, lambda: "newer"
     try:

@@ -13,12 +13,12 @@ import duckdb
 import pytest
 
 from assets.run import build
-from syntropy.artifacts import DATABASE, read_manifest, verify_files
 from syntropy.cli import main
-from syntropy.errors import BuildError, DatabaseError
-from syntropy.knowledge import open_knowledge
-from syntropy.staleness import check_staleness
-from syntropy.state import last_build
+from syntropy.contract.errors import BuildError, DatabaseError
+from syntropy.contract.published import DATABASE, read_manifest, verify_files
+from syntropy.read.knowledge import open_knowledge
+from syntropy.store.freshness import check_staleness
+from syntropy.store.last_build import last_build
 from tests.conftest import ROOT
 
 DOCS = {"docs/a.md": "# Alpha\n\nFirst text about retries.\n", "docs/b.md": "# Beta\n\nOther text.\n"}
@@ -142,10 +142,10 @@ def test_what_was_refused_stands_in_nobodys_way(project):
 
 
 def test_what_was_staged_elsewhere_is_not_published_here(project, tmp_path):
-    from pipeline import gate
-    from pipeline.outputs import Outputs
-    from pipeline.steps import Steps
-    from pipeline.workspace import make_workspace
+    from pipeline.engine import gate
+    from pipeline.engine.artifacts import Outputs
+    from pipeline.engine.steps import Steps
+    from pipeline.engine.workspace import make_workspace
 
     root = project(DOCS)
     out = build(root).out
@@ -174,7 +174,7 @@ def test_a_folder_that_the_last_build_did_not_write_is_not_compared(project, tmp
 
 def test_what_could_not_be_read_is_tried_again(project, monkeypatch):
     root = project(DOCS)
-    import pipeline.extract.stage as module
+    import pipeline.extract.extraction as module
 
     original = module.expand
 
@@ -236,7 +236,7 @@ def test_what_counts_as_changed(project):
 
 def test_a_file_changed_while_the_build_ran_is_stale(project, monkeypatch):
     root = project(DOCS)
-    import pipeline.steps as module
+    import pipeline.engine.steps as module
 
     original = module.link_mentions
 

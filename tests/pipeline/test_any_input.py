@@ -5,12 +5,12 @@ import json
 import pytest
 
 from assets.run import build
-from pipeline.extract.stage import extract_texts
+from pipeline.extract.extraction import extract_texts
 from pipeline.formats import openapi
 from pipeline.formats.page import Page, Pages
 from pipeline.sources.protocol import SourceText
-from syntropy.config import SecretsConfig
-from syntropy.knowledge import open_knowledge
+from syntropy.contract.config import SecretsConfig
+from syntropy.read.knowledge import open_knowledge
 
 SCRIPTS = {
     "latin": "Übergrößenträger", "greek": "ΟΔΥΣΣΕΥΣ", "cyrillic": "Ёжиков", "armenian": "Հայաստան", "hebrew": "שָׁלוֹם",
@@ -91,7 +91,7 @@ def test_whatever_a_reader_raises_names_its_document(monkeypatch):
             raise RuntimeError("no idea")
         return Pages([Page("", kind, text)])
 
-    monkeypatch.setattr("pipeline.extract.stage.expand", expand)
+    monkeypatch.setattr("pipeline.extract.extraction.expand", expand)
     texts = [
         SourceText("project", f"docs/{name}.md", "", "doc", "user", "0" * 64, f"# {name}\n")
         for name in ("a", "bad", "c")
@@ -109,8 +109,8 @@ def test_a_document_that_takes_too_long_is_given_up(monkeypatch):
             pass
         return Pages([Page("", kind, text)])
 
-    monkeypatch.setattr("pipeline.extract.stage.expand", expand)
-    monkeypatch.setattr("pipeline.extract.stage.DOCUMENT_SECONDS", 0.05)
+    monkeypatch.setattr("pipeline.extract.extraction.expand", expand)
+    monkeypatch.setattr("pipeline.extract.extraction.DOCUMENT_SECONDS", 0.05)
     texts = [
         SourceText("project", f"docs/{name}.md", "", "doc", "user", "0" * 64, f"# {name}\n") for name in ("bad", "c")
     ]

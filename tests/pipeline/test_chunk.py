@@ -4,14 +4,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.chunk import Chunked, ChunkInput, chunk_document, embedded_text, prefix_budget, window_prefix
+from pipeline.chunk.cutting import Chunked, ChunkInput, chunk_document, embedded_text, prefix_budget, window_prefix
+from pipeline.chunk.terms import Terms, term_counter
+from pipeline.chunk.tokens import load_tokenizer, token_counter
 from pipeline.embed.weights import MAX_TOKENS, tokenizer
-from pipeline.frontmatter import read_frontmatter
-from pipeline.markdown import outline
-from pipeline.terms import Terms, term_counter
-from pipeline.tokens import load_tokenizer, token_counter
-from syntropy.config import ChunkConfig, EmbedConfig
-from syntropy.schema import CHUNKS
+from pipeline.text.frontmatter import read_frontmatter
+from pipeline.text.markdown import outline
+from syntropy.contract.config import ChunkConfig, EmbedConfig
+from syntropy.contract.schema import CHUNKS
 
 LONGEST_WORD = 100
 """Word pieces of the longest word the model spells out; a word is never cut."""

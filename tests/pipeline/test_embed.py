@@ -15,12 +15,12 @@ import pytest
 from pipeline.embed import weights
 from pipeline.embed.cache import EmbeddingCache
 from pipeline.embed.engines import OnnxEngine, SentenceTransformersEngine, encode_in_parts, make_engine
-from pipeline.embed.graph import build_graph
 from pipeline.embed.model import resolve_model
+from pipeline.embed.onnx_graph import build_graph
 from pipeline.embed.weights import SHA256, WEIGHTS
-from syntropy.artifacts import file_sha256
-from syntropy.config import EmbedConfig
-from syntropy.errors import BuildError, ConfigError, EncoderError, MissingDependencyError
+from syntropy.contract.config import EmbedConfig
+from syntropy.contract.errors import BuildError, ConfigError, EncoderError, MissingDependencyError
+from syntropy.contract.published import file_sha256
 from tests.conftest import DEMO, ROOT
 
 pytestmark = pytest.mark.xdist_group("embed")

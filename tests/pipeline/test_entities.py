@@ -9,7 +9,7 @@ import syntropy
 from pipeline.link.duplicates import near_duplicate_relations
 from pipeline.sources.canonical import read_catalogue
 from syntropy.cli import main
-from syntropy.schema import ENTITY_KINDS
+from syntropy.contract.schema import ENTITY_KINDS
 from tests.conftest import ROOT
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.frontmatter import MAX_DEPTH, read_frontmatter
+from pipeline.text.frontmatter import MAX_DEPTH, read_frontmatter
 
 
 def test_metadata_and_body():

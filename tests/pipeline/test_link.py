@@ -2,16 +2,16 @@
 
 import polars as pl
 
-from pipeline.catalog import unique_keys, unique_labels
-from pipeline.extract.stage import extract_texts
-from pipeline.frames import from_rows
+from pipeline.extract.catalog import unique_keys, unique_labels
+from pipeline.extract.extraction import extract_texts
+from pipeline.ground.tables import from_rows
 from pipeline.link.drift import measure_drift
 from pipeline.link.duplicates import duplicate_relations
+from pipeline.link.linking import link_mentions
 from pipeline.link.similar import similar_documents
-from pipeline.link.stage import link_mentions
 from pipeline.sources.project import ProjectConnector
-from syntropy.config import LinkConfig, SecretsConfig, SourcesConfig
-from syntropy.schema import RELATION_TYPES, RELATIONS, SOURCES, WINDOWS
+from syntropy.contract.config import LinkConfig, SecretsConfig, SourcesConfig
+from syntropy.contract.schema import RELATION_TYPES, RELATIONS, SOURCES, WINDOWS
 
 
 def linked(root):

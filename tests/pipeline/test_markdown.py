@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.markdown import line_starts, outline, source_outline
+from pipeline.text.markdown import line_starts, outline, source_outline
 
 PIECES = st.sampled_from(
     ["# H1\n", "## H2\n", "text\n", "\n", "- item\n", "  more\n", "```py\n", "```\n", "| a | b |\n", "|---|---|\n", "> q\n",

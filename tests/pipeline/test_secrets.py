@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from pipeline.secrets import redact
+from pipeline.text.secrets import redact
 from tests.conftest import DATA
 
 _RANDOM = random.Random(20)

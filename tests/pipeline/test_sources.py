@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from pipeline.sources.project import ProjectConnector, read_regular_file
-from syntropy.config import SourcesConfig
-from syntropy.errors import BuildError
+from syntropy.contract.config import SourcesConfig
+from syntropy.contract.errors import BuildError
 
 
 def scan(root, own=("build", ".syntropy"), **sources):

@@ -5,15 +5,16 @@ import shutil
 import duckdb
 import pytest
 
-from pipeline import checks, parity
-from pipeline.store.database import logical_hashes
+from pipeline.checks import integrity as checks
+from pipeline.checks import parity
 from pipeline.store.lock import build_lock
 from pipeline.store.publish import finish_publication, publish
-from syntropy.artifacts import DATABASE, MANIFEST, locate, read_manifest, verify_files
-from syntropy.config import RankingConfig
-from syntropy.errors import DatabaseError, LockHeldError
-from syntropy.extensions import load_extension
-from syntropy.schema import PRIMARY_KEYS, SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK, database_tables
+from pipeline.store.writer import logical_hashes
+from syntropy.contract.config import RankingConfig
+from syntropy.contract.errors import DatabaseError, LockHeldError
+from syntropy.contract.published import DATABASE, MANIFEST, locate, read_manifest, verify_files
+from syntropy.contract.schema import PRIMARY_KEYS, SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK, database_tables
+from syntropy.store.extensions import load_extension
 
 CJK = "[\u3005-\u9fff\uac00-\ud7a3]"
 CJK_TEXT = f"concat_ws(' ', {', '.join(SEARCH_FIELDS)})"

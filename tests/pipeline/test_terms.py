@@ -6,12 +6,12 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.chunk.terms import TermCounter, Terms
+from pipeline.chunk.tokens import TokenCounter, load_tokenizer
 from pipeline.embed.weights import tokenizer
-from pipeline.store.postings import occurrences
-from pipeline.terms import TermCounter, Terms
-from pipeline.tokens import TokenCounter, load_tokenizer
-from syntropy.analysis import identifier_text, stems
-from syntropy.schema import SEARCH_FIELDS
+from pipeline.store.inverted_index import occurrences
+from syntropy.contract.schema import SEARCH_FIELDS
+from syntropy.contract.text import identifier_text, stems
 
 TEXTS = st.text(
     alphabet=st.sampled_from("abcABCéÉßΣς019_-./:(),`'\"*# \n\tñ追跡환ﬁ\u0301\u200b\x1c\u00a0"), max_size=120

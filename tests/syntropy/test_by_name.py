@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import syntropy
-from syntropy.commands import Commands, bare
-from syntropy.errors import DocumentNotFoundError
+from syntropy.contract.errors import DocumentNotFoundError
+from syntropy.read.commands import Commands, bare
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@ import tomllib
 
 import pytest
 
-from syntropy.config import Config, find_project, load_config, require_project
-from syntropy.errors import ConfigError, ProjectNotFoundError
-from syntropy.scaffold import commented_config, detect_layout
+from syntropy.contract.config import Config, find_project, load_config, require_project
+from syntropy.contract.errors import ConfigError, ProjectNotFoundError
+from syntropy.setup.scaffold import commented_config, detect_layout
 
 
 def test_defaults_need_no_file(tmp_path):

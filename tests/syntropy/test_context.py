@@ -8,10 +8,10 @@ import pytest
 
 import syntropy
 from syntropy.cli import main
-from syntropy.context import context_pack
-from syntropy.errors import UsageError
-from syntropy.graph import Graph
-from syntropy.tokens import tokens
+from syntropy.contract.budget import tokens
+from syntropy.contract.errors import UsageError
+from syntropy.read.graph import Graph
+from syntropy.tools.packs import context_pack
 
 TASK = "retry failed carrier webhooks with a time budget"
 

@@ -11,9 +11,9 @@ import pytest
 
 from assets.run import build
 from syntropy.cli import main
-from syntropy.config import json_schema
-from syntropy.doctor import examine
-from syntropy.scaffold import commented_config, free_output
+from syntropy.contract.config import json_schema
+from syntropy.setup.diagnosis import examine
+from syntropy.setup.scaffold import commented_config, free_output
 from tests.conftest import DEMO, ROOT
 
 DOCS = {"docs/a.md": "# A\n\nparcels\n"}
@@ -127,7 +127,7 @@ def test_the_ui_is_told_the_project(project, monkeypatch):
         seen.update(command=command, env=env, cwd=cwd)
         return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr("syntropy.cli.build.subprocess.run", run)
+    monkeypatch.setattr("syntropy.cli.building.subprocess.run", run)
     assert main(["dev", "--project", str(root), "--port", "3999"]) == 0
     assert seen["env"]["SYNTROPY_PROJECT"] == str(root)
     assert seen["command"][1:4] == ["-m", "dagster", "dev"]

@@ -9,9 +9,9 @@ import pytest
 
 import syntropy
 from assets.run import build
-from syntropy.errors import BuildError, UsageError
-from syntropy.evaluation import GREP, compare, evaluate, metrics, read_golden
-from syntropy.federation import Federation
+from syntropy.contract.errors import BuildError, UsageError
+from syntropy.read.evaluation import GREP, compare, evaluate, metrics, read_golden
+from syntropy.read.federation import Federation
 from tests.conftest import ROOT
 
 QUESTIONS = ROOT / "examples/acme/questions.jsonl"

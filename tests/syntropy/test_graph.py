@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from syntropy.errors import DocumentNotFoundError, UsageError
-from syntropy.graph import Edge, Graph, Node, UserRelation
+from syntropy.contract.errors import DocumentNotFoundError, UsageError
+from syntropy.read.graph import Edge, Graph, Node, UserRelation
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 import syntropy
 from assets.run import build
 from syntropy.cli import main
-from syntropy.hooks import EVENTS, MARK
+from syntropy.setup.hooks import EVENTS, MARK
 
 
 def git(root, *arguments: str) -> str:

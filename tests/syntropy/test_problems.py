@@ -8,7 +8,7 @@ import pytest
 
 from assets.run import build
 from syntropy.cli import main
-from syntropy.problems import Ignored, Problem, as_annotation, as_sarif
+from syntropy.read.problems import Ignored, Problem, as_annotation, as_sarif
 
 FILES = {
     "docs/a.md": "# A\n\n[x](gone.md)\n\n[y](also-gone.md)\n",

@@ -8,11 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import syntropy
-import syntropy.providers as module
+import syntropy.store.embedding_endpoint as module
 from assets.run import build
-from syntropy.config import EmbedConfig, load_config
-from syntropy.errors import BuildError, ConfigError, EncoderError
-from syntropy.providers import Endpoint
+from syntropy.contract.config import EmbedConfig, load_config
+from syntropy.contract.errors import BuildError, ConfigError, EncoderError
+from syntropy.store.embedding_endpoint import Endpoint
 
 DIMENSION = 24
 
@@ -125,7 +125,7 @@ def test_build_and_query_through_an_endpoint(server, project):
 
 
 def test_nothing_embedded_is_lost_when_the_endpoint_dies(server, project, monkeypatch, tmp_path):
-    import pipeline.embed.stage as stage
+    import pipeline.embed.embedding as stage
 
     monkeypatch.setenv("SYNTROPY_CACHE_HOME", str(tmp_path / "cache"))  # vectors of former runs are no help here
     monkeypatch.setattr(stage, "PART", 4)

@@ -11,7 +11,7 @@ import pytest
 
 import syntropy
 from assets.run import build
-from syntropy.publication import Publication
+from syntropy.tools.edition import Publication
 from syntropy.tools.toolbox import Toolbox
 
 
@@ -148,16 +148,16 @@ def test_a_problem_ends_when_the_former_file_is_back(root):
 
 
 def test_nothing_but_a_search_by_meaning_waits_for_the_encoder(demo, monkeypatch):
-    import syntropy.encoder
+    import syntropy.store.encoder
 
-    load, loading = syntropy.encoder.load_encoder, []
+    load, loading = syntropy.store.encoder.load_encoder, []
 
     def slow(*arguments):
         loading.append(True)
         time.sleep(1.5)
         return load(*arguments)
 
-    monkeypatch.setattr(syntropy.encoder, "load_encoder", slow)
+    monkeypatch.setattr(syntropy.store.encoder, "load_encoder", slow)
     with Publication(lambda: syntropy.open(project=demo), warms=True) as publication:
         box = Toolbox(publication)
         publication.warm()

@@ -10,13 +10,13 @@ import duckdb
 import pytest
 
 import syntropy
-from syntropy.analysis import identifier_text, index_terms
-from syntropy.artifacts import DATABASE, ENCODER
-from syntropy.cold import Cold
-from syntropy.errors import DatabaseError, DocumentNotFoundError, EncoderError, UsageError
-from syntropy.ids import Citation, heading_anchor, normalize_path, slugify
-from syntropy.passages import snippet
-from syntropy.terms import analyse
+from syntropy.contract.errors import DatabaseError, DocumentNotFoundError, EncoderError, UsageError
+from syntropy.contract.identity import Citation, heading_anchor, normalize_path, slugify
+from syntropy.contract.published import DATABASE, ENCODER
+from syntropy.contract.text import identifier_text, index_terms
+from syntropy.search.passages import snippet
+from syntropy.search.query import analyse
+from syntropy.search.sql_engine import Cold
 from tests.conftest import DATA, ROOT
 
 HEAVY = ("dagster", "torch", "polars", "pydantic", "numpy", "pyarrow", "onnxruntime", "jinja2", "yaml", "rich")
@@ -36,7 +36,7 @@ def imported_by(code):
 
 
 def test_importing_the_reader_is_light(demo):
-    assert imported_by("import syntropy, syntropy.cli, syntropy.cli.read, syntropy.knowledge") == "[]"
+    assert imported_by("import syntropy, syntropy.cli, syntropy.cli.reading, syntropy.read.knowledge") == "[]"
     assert imported_by("import syntropy.cli; assert 'duckdb' not in __import__('sys').modules") == "[]"
     search = (
         f"from syntropy.cli import main; main(['search', 'retry', '--mode', 'fast', '--out', {str(demo / 'build')!r}])"
@@ -328,7 +328,7 @@ def test_the_data_folder_is_only_for_tests():
 
 
 def test_the_sources_are_not_looked_at_on_every_query(demo, monkeypatch):
-    import syntropy.knowledge as module
+    import syntropy.read.knowledge as module
 
     looks = []
     monkeypatch.setattr(module, "check_staleness", lambda *_args, **_kwargs: looks.append(1))

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import syntropy
 from assets.run import build
-from syntropy.artifacts import DATABASE, locate
-from syntropy.config import Config, SearchConfig, load_config
-from syntropy.errors import ConfigError, DatabaseError, EncoderError, UsageError
-from syntropy.fusion import Candidate, boost, fuse
-from syntropy.passages import snippet
-from syntropy.profiles import resolved_profile
-from syntropy.terms import SYNONYMS
+from syntropy.contract.config import Config, SearchConfig, load_config
+from syntropy.contract.errors import ConfigError, DatabaseError, EncoderError, UsageError
+from syntropy.contract.published import DATABASE, locate
+from syntropy.search.fusion import Candidate, boost, fuse
+from syntropy.search.passages import snippet
+from syntropy.search.profiles import resolved_profile
+from syntropy.search.query import SYNONYMS
 
 MODES = ("fast", "semantic", "hybrid")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syntropy.tokens import cut, tokens
+from syntropy.contract.budget import cut, tokens
 
 
 @given(st.text(), st.integers(0, 50))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syntropy.untrusted import Data, fenced, sealed, visible
+from syntropy.contract.untrusted import Data, fenced, sealed, visible
 
 
 @given(st.text())

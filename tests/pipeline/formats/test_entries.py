@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.formats import entries, glossary, help_content, notebook
+from pipeline.formats import entries, glossary, help_content
+from pipeline.formats import jupyter as notebook
 from pipeline.formats.expand import expand
-from pipeline.frontmatter import read_frontmatter
+from pipeline.text.frontmatter import read_frontmatter
 from tests.conftest import DATA, ROOT
 
 KNOWLEDGE = ROOT / "examples/acme/knowledge"

@@ -6,7 +6,7 @@ import yaml
 
 from pipeline.formats import openapi
 from pipeline.formats.expand import expand
-from pipeline.frontmatter import read_frontmatter
+from pipeline.text.frontmatter import read_frontmatter
 from tests.conftest import ROOT
 
 API = ROOT / "examples/acme/helios/api"

@@ -15,8 +15,8 @@ from pipeline.packages.git import GitError, check_address, git
 from pipeline.packages.manifest import load_packages, posix_path
 from pipeline.packages.registry import RegistryError, check_public, read_menu
 from syntropy.cli import main
-from syntropy.config import load_config
-from syntropy.errors import ConfigError, DocumentNotFoundError, UsageError
+from syntropy.contract.config import load_config
+from syntropy.contract.errors import ConfigError, DocumentNotFoundError, UsageError
 
 NOW = "2026-11-22T00:00:00Z"
 

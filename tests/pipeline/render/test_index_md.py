@@ -5,10 +5,10 @@ import re
 import polars as pl
 import pytest
 
-from pipeline.frames import empty
+from pipeline.ground.tables import empty
 from pipeline.render.index_md import estimate_tokens, render_index_md
-from syntropy.config import Config
-from syntropy.schema import DIAGNOSTICS, RULES
+from syntropy.contract.config import Config
+from syntropy.contract.schema import DIAGNOSTICS, RULES
 
 SUMMARY = "What this page is about, in a sentence of about a hundred and forty characters, as people write them when they write any at all."
 

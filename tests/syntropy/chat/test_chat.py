@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import syntropy
+from syntropy.chat.endpoint import ChatError, EndpointModel
 from syntropy.chat.loop import Chat, Text, Turn, Used
-from syntropy.chat.model import ChatError, EndpointModel
 from syntropy.cli import main
-from syntropy.publication import Publication
+from syntropy.tools.edition import Publication
 from syntropy.tools.toolbox import Toolbox
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from syntropy.memory import Memory
-from syntropy.notes.linking import Entity, Linker
+from syntropy.notes.note_links import Entity, Linker
+from syntropy.notes.notebook import Memory
 
 ENTITIES = [
     Entity("LAW-017", "Conway's Law", ("콘웨이의 법칙", "도메인 경계"), ("architecture",), "Systems mirror teams."),

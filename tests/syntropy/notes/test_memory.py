@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import syntropy
 from syntropy.cli import main
-from syntropy.errors import UsageError
-from syntropy.memory import Memory, merged
-from syntropy.notes.entries import Maintenance, Note, contradictions
+from syntropy.contract.errors import UsageError
+from syntropy.notes.notebook import Memory, merged
+from syntropy.notes.rules_and_notes import Maintenance, Note, contradictions
 from syntropy.notes.session import HEADING, session
 from tests.syntropy.notes.conftest import KOREAN
 

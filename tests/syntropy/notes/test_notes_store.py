@@ -13,9 +13,9 @@ import time
 
 import pytest
 
-from syntropy.errors import UsageError
-from syntropy.memory import Memory
+from syntropy.contract.errors import UsageError
 from syntropy.notes.insights import Insights
+from syntropy.notes.notebook import Memory
 from syntropy.notes.store import MIGRATIONS, NotesError, NotesStore
 from syntropy.notes.transfer import export_lines, import_lines
 from tests.conftest import ROOT
@@ -218,7 +218,7 @@ def test_concurrent_writers_lose_nothing(tmp_path):
 def test_a_killed_writer_leaves_old_or_new(tmp_path):
     path = tmp_path / "notes.sqlite"
     script = (
-        "import sys; from syntropy.memory import Memory; from pathlib import Path\n"
+        "import sys; from syntropy.notes.notebook import Memory; from pathlib import Path\n"
         "m = Memory(Path(sys.argv[1]), None)\n"
         "while True: print(m.add_insight('an insight').insight.id, flush=True)"
     )

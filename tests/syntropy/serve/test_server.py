@@ -9,8 +9,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
 
+from syntropy.contract.budget import tokens
 from syntropy.serve.resources import DOCUMENT
-from syntropy.tokens import tokens
 from syntropy.tools.table import TOOLS
 from tests.seed_tools import ROWS
 

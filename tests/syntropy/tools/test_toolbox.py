@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import syntropy
 from assets.run import build
 from syntropy.cli import main
-from syntropy.publication import Publication
-from syntropy.tokens import tokens
+from syntropy.contract.budget import tokens
+from syntropy.tools.edition import Publication
 from syntropy.tools.table import GROUPS, TOOLS
 from syntropy.tools.toolbox import Toolbox
 

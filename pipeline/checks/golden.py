@@ -1,0 +1,56 @@
+"""The project's golden queries as a check: a build that answers them worse is not published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.checks.integrity import CheckResult
+from syntropy.contract.errors import UsageError
+from syntropy.read.evaluation import compare, evaluate, fallen, read_baseline, read_golden
+from syntropy.read.knowledge import Knowledge
+from syntropy.store.database import Database
+
+if TYPE_CHECKING:
+    from pipeline.engine.artifacts import Outputs
+
+
+def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
+    """nDCG@10 of the configured mode on `eval.queries` has not fallen by more than `eval.tolerance`.
+
+    Passes where no queries are configured, where no baseline was stored, and where the baseline was
+    measured differently (it says so: store a new one).
+    """
+    config = outputs.workspace.config
+    if not config.eval.queries:
+        return CheckResult(True, {"golden queries": "none configured (eval.queries)"})
+    golden = read_golden(outputs.workspace.root / config.eval.queries)
+    mode = config.search.mode if config.embed.enabled else "fast"
+    encoder = outputs.query_encoder() if config.embed.enabled and mode != "fast" else None
+    knowledge = Knowledge(Database(path), config, None, encoder=encoder)
+    try:
+        found = evaluate(knowledge, golden, [mode])
+    finally:
+        knowledge.close()
+    figures: dict[str, object] = {"queries": len(golden), "mode": mode, **found.scores[mode][""]}
+    if found.absent:
+        figures["expected, but in no document"] = ", ".join(found.absent)
+    baseline = outputs.workspace.root / config.eval.baseline
+    if not baseline.is_file():
+        return CheckResult(True, {**figures, "baseline": "none stored (syntropy eval --save)"})
+    try:
+        stored = read_baseline(baseline)
+        change = compare(found, stored)[mode]["ndcg@10"]
+    except (KeyError, UsageError) as error:
+        return CheckResult(True, {**figures, "baseline": f"not comparable: {error}"})
+    passed = change >= -config.eval.tolerance
+    figures |= {"change of ndcg@10": change, "tolerance": config.eval.tolerance, "baseline": config.eval.baseline}
+    if not passed:
+        figures["got worse"] = "; ".join(
+            f"{query!r} {before:.2f} → {now:.2f}" for query, before, now in fallen(found, stored, mode)[:SHOWN]
+        )
+    return CheckResult(passed, figures)
+
+
+SHOWN = 5
+"""Questions named where the check fails; `syntropy eval --misses` shows all."""

@@ -1,0 +1,1 @@
+"""The table of stages, and what runs and publishes them."""

@@ -1,0 +1,126 @@
+"""The gate before publication: a recorded pass of every blocking check, for the very bytes to be published.
+
+A pass is recorded under the SHA-256 of the artifact it was given for and of all else that decided it.
+Publishing demands one for each artifact that will be visible, whoever asks for it and in whatever order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.engine.workspace import Workspace, code_digest, digest
+from pipeline.store.digests import known_sha256
+from syntropy.contract.errors import BuildError
+from syntropy.contract.files import write_text
+from syntropy.contract.published import DATABASE, INDEX_MD, read_manifest
+
+_FILE = "checks.json"
+
+
+def _golden_inputs(workspace: Workspace) -> str:
+    settings = workspace.config.eval
+    if not settings.queries:
+        return ""
+    texts = [(workspace.root / name) for name in (settings.queries, settings.baseline)]
+    found = [path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "" for path in texts]
+    return digest(workspace.config.canonical_json("eval", "search"), *found)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A blocking check of one artifact. `inputs` names what else decides the outcome; `hint` what to do if it fails."""
+
+    name: str
+    artifact: str
+    inputs: Callable[[Workspace], str] = lambda _: ""
+    hint: str = "the former artifacts are untouched; please report this with the input"
+
+
+CHECKS: tuple[Check, ...] = (
+    *(
+        Check(name, DATABASE)
+        for name in ("unique_ids", "referential_integrity", "spans_re_read", "vector_norms", "search_smoke")
+    ),
+    Check("full_text_parity", DATABASE),
+    Check(
+        "golden_queries",
+        DATABASE,
+        _golden_inputs,
+        "fix what fell (`syntropy eval --misses`), raise eval.tolerance, or delete the baseline and store a new one "
+        "with `syntropy eval --save`",
+    ),
+    Check("overview_budget", INDEX_MD, lambda workspace: workspace.config.canonical_json("render")),
+)
+
+
+def key_of(check: Check, workspace: Workspace, path: Path) -> str:
+    """Under what an outcome for the artifact at `path` is recorded. Raises BuildError where there is none."""
+    if not path.is_file():
+        raise BuildError(f"{check.artifact} was neither staged nor published", hint="materialize it first")
+    return _key(check, workspace, known_sha256(path, workspace.cache))
+
+
+def passed_before(check: Check, workspace: Workspace, key: str) -> dict[str, Any] | None:
+    """The figures of a recorded pass under this key, or None."""
+    former = _recorded(workspace).get(check.name)
+    return dict(former["figures"]) if former and former["key"] == key and former["passed"] else None
+
+
+def record(check: Check, workspace: Workspace, key: str, *, passed: bool, figures: Mapping[str, Any]) -> None:
+    """Note an outcome."""
+    entry = {"key": key, "passed": passed, "figures": dict(figures)}
+    workspace.stages.mkdir(parents=True, exist_ok=True)
+    write_text(_file(workspace), json.dumps({**_recorded(workspace), check.name: entry}, sort_keys=True, default=str))
+
+
+def refuse_unchecked(workspace: Workspace, place: Callable[[str], Path]) -> None:
+    """Raises BuildError where a check has no recorded pass for what is about to be visible at `place(artifact)`."""
+    recorded = _recorded(workspace)
+    for check in CHECKS:
+        key = key_of(check, workspace, place(check.artifact))
+        former = recorded.get(check.name)
+        if former is None or former["key"] != key:
+            raise BuildError(
+                f"check {check.name} has not passed for this {check.artifact}; nothing was published",
+                hint="run it first: materialize all assets with their checks, or `syntropy build`",
+            )
+        if not former["passed"]:
+            raise failure(check, former["figures"])
+
+
+def failure(check: Check, figures: Mapping[str, Any]) -> BuildError:
+    """What a failed check says to people."""
+    shown = ", ".join(f"{name}: {value}" for name, value in sorted(figures.items()))
+    return BuildError(f"check {check.name} failed ({shown}); nothing was published", hint=check.hint)
+
+
+def unchecked(workspace: Workspace) -> list[str]:
+    """Names of checks without a recorded pass for what is published."""
+    manifest, recorded = read_manifest(workspace.out), _recorded(workspace)
+    names = []
+    for check in CHECKS:
+        former = recorded.get(check.name)
+        sha256 = manifest.artifacts.get(check.artifact, (0, ""))[1] if manifest else ""
+        if former is None or not former["passed"] or former["key"] != _key(check, workspace, sha256):
+            names.append(check.name)
+    return names
+
+
+def _key(check: Check, workspace: Workspace, sha256: str) -> str:
+    return digest(check.name, code_digest(), sha256, check.inputs(workspace))
+
+
+def _file(workspace: Workspace) -> Path:
+    return workspace.stages / _FILE
+
+
+def _recorded(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    try:
+        found = json.loads(_file(workspace).read_text(encoding="utf-8"))
+        return {name: entry for name, entry in found.items() if {"key", "passed", "figures"} <= entry.keys()}
+    except (OSError, ValueError, AttributeError):
+        return {}

@@ -1,0 +1,119 @@
+"""Map over documents with all cores where there is enough to do, in order, by plain processes."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import lru_cache
+from typing import TypeVar
+
+Progress = Callable[[int, int], None]
+"""Told what is done, and of how much."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MIN_CHARS = 3_000_000
+"""Below this much text the start of processes costs more than they save (measured: 0.4 s)."""
+
+_BATCH_CHARS = 2_000_000
+
+
+def map_batches(
+    work: Callable[[list[Item]], Result],
+    items: Iterable[Item],
+    size_of: Callable[[Item], int],
+    *,
+    total: int,
+    progress: Progress | None = None,
+) -> Iterator[Result]:
+    """`work` applied to batches of about two megabytes of text, results in the order of `items`.
+
+    `work` must be importable (a module's function or a partial of one) and without side effects. Items
+    are taken one batch at a time and results wait for nobody, so memory does not grow with their
+    number. `total` is the size of all of them; `progress` is told how much of it is done.
+    """
+    workers = os.cpu_count() or 1
+    batches = _batches(items, size_of)
+    done = 0
+
+    def result(found: Result) -> Result:
+        nonlocal done
+        done = min(done + _BATCH_CHARS, total)
+        if progress:
+            progress(done, total)
+        return found
+
+    if total < MIN_CHARS or workers < 2:
+        for batch in batches:
+            yield result(work(batch))
+        return
+    pool = _pool()
+    pending: deque[Future[Result]] = deque()
+    for batch in batches:
+        pending.append(pool.submit(work, batch))
+        if len(pending) > workers * 2:
+            yield result(pending.popleft().result())
+    while pending:
+        yield result(pending.popleft().result())
+
+
+def _batches(items: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[list[Item]]:
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += size_of(item)
+        if size >= _BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def warm_up(total: int) -> None:
+    """Start the processes before there is work for them, if `total` characters are worth it."""
+    if total >= MIN_CHARS and (os.cpu_count() or 1) > 1:
+        for _ in range(os.cpu_count() or 1):
+            _pool().submit(_started)
+
+
+def shutdown() -> None:
+    """End the worker processes, if any were started."""
+    if _pool.cache_info().currsize:
+        pool = _pool()
+        workers = list((pool._processes or {}).values())  # the pool itself would wait for what they are at
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.terminate()
+        _pool.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ProcessPoolExecutor:
+    """One pool for all stages of a build: its processes import what they need once."""
+    # Not fork: Polars and DuckDB keep threads that a forked child would wait for.
+    context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+    if os.name == "posix":
+        # What these modules import has no threads; Polars does, so each process imports it for itself.
+        context.set_forkserver_preload(["pipeline.extract.document", "pipeline.chunk.cutting"])
+    return ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=_single_threaded)
+
+
+def _single_threaded() -> None:
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that can say what was interrupted
+    gc.disable()  # parsing makes many objects and few cycles, and these processes are short-lived
+    importlib.import_module("pipeline.extract.extraction")
+    importlib.import_module("pipeline.chunk.chunking")
+
+
+def _started() -> None:
+    """A task that is done when its process has started."""

@@ -1,0 +1,100 @@
+"""The link stage: raw mentions to relations with a closed vocabulary; dangling ones to diagnostics."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline.extract.mentions import is_code_path
+from pipeline.extract.prp import DONE
+from pipeline.ground.diagnostics import Diagnostic
+from pipeline.ground.tables import from_rows
+from pipeline.link.targets import Resolver, Target
+from syntropy.contract.identity import PROJECT_PACKAGE, split_uid
+from syntropy.contract.schema import DIAGNOSTICS, RELATIONS
+
+_MEMORY_KINDS = ("memory", "prp", "rule", "pattern")
+
+_DANGLING = {
+    "markdown-link": "links to {target}, which does not exist",
+    "wikilink": "links to [[{target}]], which no document is called",
+    "memory": "refers to mem:{target}, which is no memory",
+    "id": "refers to {target}, which no PRP claims",
+    "metadata": "names {target}, which no document claims",
+    "entry": "names {target}, which no entry or entity is called",
+}
+
+
+class Links(NamedTuple):
+    """Explicit relations, diagnostics for what dangles, and how many claims were checked."""
+
+    relations: pl.DataFrame
+    diagnostics: pl.DataFrame
+    checked: int
+
+
+def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame) -> Links:
+    """Resolve every mention. A document's mention of itself is no relation."""
+    resolver = Resolver(documents, rules, sources)
+    about = {uid: (kind, status) for uid, kind, status in documents.select("document", "kind", "status").iter_rows()}
+    relations, diagnostics = [], []
+    checked = 0
+    for uid, target, relation, origin, line, evidence in mentions.select(
+        "document", "target", "type", "origin", "line", "evidence"
+    ).iter_rows():
+        package, path = split_uid(uid)
+        kind, status = about[uid]
+        found = _resolve(resolver, package, path, target, relation, origin)
+        if found:
+            checked += package == PROJECT_PACKAGE
+            if found.uid != uid:
+                relations.append((uid, relation, found.uid, found.path, origin, 1.0, line, evidence))
+            continue
+        problem = _problem(target, relation, origin, kind, status)
+        if problem:
+            checked += package == PROJECT_PACKAGE
+            code, message, hint, severity = problem
+            diagnostics.append(Diagnostic("link", severity, code, package, path, line, message, hint))
+    frame = from_rows(RELATIONS, relations).unique(list(RELATIONS.key), keep="first", maintain_order=True)
+    return Links(frame, from_rows(DIAGNOSTICS, dict.fromkeys(diagnostics)), checked)
+
+
+def _resolve(resolver: Resolver, package: str, path: str, target: str, relation: str, origin: str) -> Target | None:
+    if origin == "memory":
+        return resolver.memory(package, target)
+    if origin == "entry":
+        return resolver.entry(package, target)
+    if origin == "wikilink":
+        return resolver.wikilink(package, path, target)
+    if origin == "id":
+        return resolver.prp(package, target) if target.startswith("PRP-") else resolver.name(package, target)
+    if origin == "metadata":
+        if target.startswith("PRP-"):
+            return resolver.prp(package, target)
+        return resolver.name(package, target) or resolver.path(package, path, target)
+    return resolver.path(package, path, target)
+
+
+def _problem(target: str, relation: str, origin: str, kind: str, status: str) -> tuple[str, str, str, str] | None:
+    """(code, message, hint, severity) of an unresolved mention, or None where nothing was promised."""
+    if relation == "implements" and is_code_path(target):
+        if kind == "prp" and status in DONE and "/" in target:
+            return (
+                "missing-implementation",
+                f"claims {target}, which does not exist",
+                "mend the path, or the PRP's status",
+                "warning",
+            )
+        return None
+    if origin == "memory" and (kind not in _MEMORY_KINDS or target.isupper()):
+        return None  # prose about memories shows examples such as mem:NAME
+    if origin == "markdown-link" and not re.search(r"[./#]", target):
+        return None  # a label of the documentation system, or a placeholder such as (url)
+    if origin == "path" or (origin == "id" and not target.startswith("PRP-")):
+        return None
+    if origin == "metadata" and not (target.startswith("PRP-") or "/" in target):
+        return None
+    severity = "info" if origin == "markdown-link" and target.startswith("/") else "warning"
+    return ("dangling-reference", _DANGLING[origin].format(target=target), "mend it, or write the document", severity)

@@ -1,0 +1,244 @@
+"""Commands for agents: the MCP server, function definitions, the chat, context packs, citations."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from syntropy.cli.output import print_json, printable, warn
+from syntropy.cli.reading import opened
+from syntropy.contract.config import load_config
+from syntropy.contract.distribution import install_command
+from syntropy.contract.errors import MissingDependencyError, SyntropyError, UsageError
+from syntropy.serve.clients import CLIENTS, LOOPBACK, address_of, client_config, remote_config
+
+if TYPE_CHECKING:
+    from syntropy.chat.loop import Text, Turn, Used
+    from syntropy.tools.toolbox import Toolbox
+
+
+def serve(given: argparse.Namespace) -> int:
+    """Serve until the client leaves or a signal comes."""
+    from syntropy.tools.toolbox import checked_groups
+
+    groups = checked_groups(_groups(given.tools))
+    if given.print_config:
+        warn(f"for {CLIENTS[given.print_config]}")
+        if given.http:
+            print_json(remote_config(given.print_config, address_of(given.host, given.port)))
+        else:
+            print_json(client_config(given.print_config, _arguments(given, groups)))
+        return 0
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingDependencyError("serving needs mcp, which is not installed", hint=install_command("serve"))
+    import anyio
+
+    from syntropy.serve.server import Adapter
+
+    toolbox = _toolbox(given, groups, section="serve")
+    adapter = functools.partial(Adapter, toolbox)
+    if given.http:
+        from syntropy.serve.http import serve_http
+
+        def ready(address: str) -> None:
+            warn(f"serving {address} ({', '.join(toolbox.groups)})")
+
+        anyio.run(lambda: serve_http(adapter(), host=given.host, port=given.port, ready=ready))
+    else:
+        from syntropy.serve.stdio import serve_stdio
+
+        if sys.stdin.isatty():
+            warn("waiting for an MCP client on standard input; for its configuration: --print-config (Ctrl-C ends)")
+        anyio.run(lambda: serve_stdio(adapter()))
+    sys.stderr.flush()
+    os._exit(0)  # calls nobody waits for any more are in native code: they must not meet an interpreter taken down
+
+
+def tools(given: argparse.Namespace) -> int:
+    """Print function definitions; without a published knowledge those of all groups but `memory`."""
+    from syntropy.tools.formats import definitions
+    from syntropy.tools.table import GROUPS, of_groups
+    from syntropy.tools.toolbox import checked_groups, default_groups
+
+    groups = checked_groups(_groups(given.tools))
+    if not groups:
+        try:
+            with opened(given) as knowledge:
+                groups = checked_groups(knowledge.config.serve.tools) or default_groups(knowledge)
+        except SyntropyError:
+            if given.project or given.out or given.db:
+                raise
+            groups = tuple(group for group in GROUPS if group != "memory")
+    print_json(definitions(of_groups(groups), given.format))
+    return 0
+
+
+def chat(given: argparse.Namespace) -> int:
+    """One question, or a conversation until the input ends."""
+    from syntropy.chat.endpoint import ChatError, EndpointModel
+    from syntropy.chat.loop import Chat
+
+    without = given.tools.strip() == "none"
+    with _toolbox(given, () if without else _groups(given.tools), section="chat") as toolbox:
+        with toolbox.publication.current() as edition:
+            settings = edition.knowledge.config.chat
+        base_url, api_key = _endpoint(given, settings.base_url)
+        name = given.model or settings.model
+        if not name:
+            raise UsageError("no model is named", hint="give --model, or set chat.model in syntropy.toml")
+        rounds = given.max_iterations if given.max_iterations is not None else settings.max_iterations
+        if not 1 <= rounds <= 20:
+            raise UsageError(f"{rounds} rounds are out of range", hint="give 1 to 20")
+        model = EndpointModel(
+            base_url,
+            name,
+            api_key=api_key,
+            timeout=settings.timeout_seconds,
+            retries=settings.retries,
+        )
+        talk = Chat(model, toolbox, tools=not without, page=given.page, max_iterations=rounds)
+        asked = [" ".join(given.question)] if given.question else _typed()
+        for question in asked:
+            try:
+                _show(talk.ask(question), as_json=given.json)
+            except ChatError:
+                print()
+                raise
+    return 0
+
+
+def context(given: argparse.Namespace) -> int:
+    """Print a context pack."""
+    from syntropy.tools.call import Desk
+    from syntropy.tools.edition import Edition
+    from syntropy.tools.packs import context_pack
+
+    with opened(given) as knowledge:
+        desk = Desk(Edition(knowledge))
+        pack = context_pack(
+            knowledge, desk.graph(), " ".join(given.task), budget=given.tokens, saved_rules=desk.saved_rules()
+        )
+    warn("; ".join(filter(None, [pack.warning, *desk.warnings])))
+    if given.json:
+        print_json(pack.as_dict())
+    else:
+        sys.stdout.write(printable(pack.text()))
+    return 0
+
+
+def cite(given: argparse.Namespace) -> int:
+    """0 if the citation holds in the build and in the working tree, 1 if not."""
+    from syntropy.read.citations import standing
+
+    with opened(given) as knowledge:
+        found = standing(knowledge, given.citation)
+    if given.json:
+        print_json(found.as_dict())
+    else:
+        print(printable(found.citation))
+        for name, place in (("build", found.build), ("working tree", found.tree)):
+            if place is not None:
+                print(printable(f"  {name}: {place.verdict}{f' ({place.now})' if place.now else ''}"))
+                for line in place.text.splitlines():
+                    print(printable(f"    {line}"))
+            elif name == "working tree":
+                print("  working tree: not compared (no file of a project here, a part of one, or credentials in it)")
+    return 0 if found.current else 1
+
+
+def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str) -> Toolbox:
+    """Tools over what the command line names; groups from the configuration where none are given."""
+    from syntropy.tools.edition import Publication
+    from syntropy.tools.toolbox import Toolbox
+
+    publication = Publication(lambda: opened(given), warms=section == "serve")
+    try:
+        with publication.current() as edition:
+            configured = getattr(edition.knowledge.config, section).tools
+        return Toolbox(publication, groups or configured)
+    except BaseException:
+        publication.close()
+        raise
+
+
+def _endpoint(given: argparse.Namespace, configured: str) -> tuple[str, str]:
+    """(address, key). A project's file may name a model on this machine, but not send questions and keys elsewhere.
+
+    Another address is taken from the command line, the environment or the user's own configuration, and only the
+    last two say which variable holds the key. Raises UsageError.
+    """
+    own = load_config(None).chat
+    base_url = given.base_url or configured
+    if urlsplit(base_url).scheme not in ("http", "https"):
+        raise UsageError(f"{base_url!r} is no address of an endpoint", hint="give one as http://127.0.0.1:11434/v1")
+    if not given.base_url and base_url != own.base_url and urlsplit(base_url).hostname not in LOOPBACK:
+        raise UsageError(
+            f"the project's file sends questions to {base_url}", hint="if you trust it, name it with --base-url"
+        )
+    return base_url, os.environ.get(own.api_key_env, "")
+
+
+def _groups(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _arguments(given: argparse.Namespace, groups: tuple[str, ...]) -> list[str]:
+    """The arguments of `serve` again, with absolute paths: a client starts it from another folder."""
+    with opened(given) as knowledge:  # what cannot be opened now would not start there
+        root, file = knowledge.project, knowledge.database.path
+    found = ["--project", str(root.resolve())] if root else []
+    for name in ("out", "db"):
+        if value := getattr(given, name):
+            found += [f"--{name}", str(Path(value).resolve())]
+    if not found:
+        found = ["--db", str(file.resolve())]
+    if "memory" in groups and root is None:
+        warn("the tools of the group memory need a project: add --project")
+    return found + (["--tools", ",".join(groups)] if groups else [])
+
+
+def _typed() -> Iterable[str]:
+    """Questions from the terminal, or a line each from a pipe."""
+    while True:
+        if sys.stdin.isatty():
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()
+
+
+def _show(pieces: Iterable[Text | Used | Turn], *, as_json: bool) -> None:
+    from syntropy.chat.loop import Text, Turn, Used
+
+    for piece in pieces:
+        if isinstance(piece, Turn) and as_json:
+            print_json(piece.as_dict())
+        elif isinstance(piece, Turn):
+            warn(piece.warning)
+            print()
+            for number, source in enumerate(piece.sources, 1):
+                print(printable(f"{'Sources:' if number == 1 else '        '} {source}"))
+        elif isinstance(piece, Used):
+            warn(printable(f"{piece.name} {_short(piece.arguments)}{' (failed)' if piece.error else ''}"))
+        elif isinstance(piece, Text) and not as_json:
+            sys.stdout.write(printable(piece.text))
+            sys.stdout.flush()
+
+
+def _short(arguments: str) -> str:
+    try:
+        arguments = json.dumps(json.loads(arguments or "{}"), ensure_ascii=False)
+    except ValueError:
+        arguments = repr(arguments)
+    return arguments if len(arguments) <= 100 else arguments[:99] + "…"

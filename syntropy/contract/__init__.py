@@ -1,0 +1,1 @@
+"""What builder and reader agree on."""

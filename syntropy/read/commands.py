@@ -1,0 +1,134 @@
+"""Commands by name: exactly, by an alias, with arguments filled in, or the nearest one."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..contract.errors import DocumentNotFoundError
+from ..contract.identity import place_of
+
+if TYPE_CHECKING:
+    from ..store.database import Database
+
+NEAR = 0.5
+"""Share of matching characters (Ratcliff and Obershelp) below which two names are not near."""
+
+_PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|(?<!\S)--?[A-Za-z]\S*")
+"""`<email>`, `[options]`, `{id}` and options: what stands for something else, or may be left out."""
+
+
+class Command(NamedTuple):
+    """A command entry; `place` is how its document is cited."""
+
+    key: str
+    title: str
+    summary: str
+    category: str
+    subcategory: str
+    aliases: tuple[str, ...]
+    place: str
+
+
+class Match(NamedTuple):
+    """A command and how it was found: exact, alias, id, arguments or nearest (with what differs)."""
+
+    command: Command
+    how: str
+    difference: str = ""
+
+
+class Commands:
+    """All commands of a database, read once."""
+
+    def __init__(self, database: Database) -> None:
+        rows = database.rows(
+            "SELECT key, title, summary, frontmatter, aliases, package, path FROM documents "
+            "WHERE kind = 'command' ORDER BY title, package, path"
+        )
+        self.all = [_command(*row) for row in rows]
+        self._names: dict[str, tuple[Command, str]] = {}
+        for how, names in (
+            ("exact", [(c.title, c) for c in self.all]),
+            ("exact", [(bare(c.title), c) for c in self.all]),
+            ("alias", [(alias, c) for c in self.all for alias in c.aliases]),
+            ("id", [(c.key, c) for c in self.all]),
+        ):
+            for name, command in names:
+                self._names.setdefault(_folded(name), (command, how))
+
+    def find(self, name: str) -> Match:
+        """The command of a name, with or without its placeholders. Raises DocumentNotFoundError."""
+        for wanted in (_folded(name), _folded(bare(name))):
+            if wanted in self._names:
+                return Match(*self._names[wanted])
+        words = _folded(name).split()
+        for count in range(len(words) - 1, 0, -1):
+            known = self._names.get(" ".join(words[:count]))
+            if known is not None and known[1] in ("exact", "alias"):
+                return Match(known[0], "arguments", f"{' '.join(words[count:])} taken for arguments")
+        near = difflib.get_close_matches(_folded(bare(name)), self._names, n=1, cutoff=NEAR)
+        if near:
+            return Match(self._names[near[0]][0], "nearest", _difference(_folded(bare(name)), near[0]))
+        raise DocumentNotFoundError(f"no command is called {name!r}", hint="list_commands names all of them")
+
+    def categories(self) -> dict[str, int]:
+        """How many commands each category has, by name."""
+        counts: dict[str, int] = {}
+        for command in self.all:
+            name = "/".join(filter(None, (command.category, command.subcategory)))
+            counts[name] = counts.get(name, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def of(self, category: str) -> list[Command]:
+        """The commands of a category, a subcategory or `category/subcategory`; all without one.
+
+        Raises DocumentNotFoundError for a name that none has.
+        """
+        wanted = category.strip().lower()
+        found = [
+            c
+            for c in self.all
+            if not wanted
+            or wanted in (c.category.lower(), c.subcategory.lower(), f"{c.category}/{c.subcategory}".lower())
+        ]
+        if wanted and not found:
+            names = [name for name in self.categories() if name]
+            hint = "categories" if names else "no command has one"
+            raise DocumentNotFoundError(f"no command has the category {category!r}", hint=hint, names=names)
+        return found
+
+
+def bare(name: str) -> str:
+    """A command's name without placeholders and options."""
+    return " ".join(_PLACEHOLDER.sub(" ", name).split())
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.lower().split())
+
+
+def _difference(asked: str, found: str) -> str:
+    """Which words the asked name has too many, and which are missing."""
+    left, right = asked.split(), found.split()
+    extra = [word for word in left if word not in right]
+    missing = [word for word in right if word not in left]
+    parts = [f"not in it: {' '.join(extra)}"] * bool(extra) + [f"it has also: {' '.join(missing)}"] * bool(missing)
+    return "; ".join(parts) or "the words stand in another order"
+
+
+def _command(
+    key: str, title: str, summary: str, frontmatter: str, aliases: list[str], package: str, path: str
+) -> Command:
+    facts = json.loads(frontmatter)
+    return Command(
+        key,
+        title,
+        summary,
+        str(facts.get("category") or ""),
+        str(facts.get("subcategory") or ""),
+        tuple(aliases),
+        place_of(package, path),
+    )

@@ -1,0 +1,35 @@
+"""Named sets of the constants by which lexical and semantic rankings are fused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..contract.config import SearchConfig
+from ..contract.errors import UsageError
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "measured": {},
+    "nocaap": {
+        "fusion": "rrf",
+        "lexical_weight": 0.4,
+        "semantic_weight": 0.6,
+        "rrf_k": 60,
+        "path_boost": 0.15,
+        "index_boost": 0.25,
+    },
+}
+"""`measured`: the defaults, which won on the development sets; `nocaap`: its architecture, section 5 C."""
+
+_FUSION_KEYS = ("fusion", "lexical_weight", "semantic_weight", "rrf_k", "path_boost", "index_boost")
+
+
+def resolved_profile(search: SearchConfig) -> SearchConfig:
+    """The settings with the fusion keys of the profile they name, if any."""
+    if not search.profile:
+        return search
+    if search.profile not in PROFILES:
+        raise UsageError(f"unknown profile {search.profile!r}", hint=f"choose from: {', '.join(PROFILES)}")
+    defaults = SearchConfig()
+    values = {key: getattr(defaults, key) for key in _FUSION_KEYS} | PROFILES[search.profile]
+    return replace(search, profile="", **values)

@@ -1,0 +1,1 @@
+"""What init, hooks and doctor do around a project."""

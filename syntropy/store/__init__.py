@@ -1,0 +1,1 @@
+"""Opening what was published."""
