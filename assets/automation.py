@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dagster as dg
 
 from pipeline.engine.history import note_sources, published_digest, wanted_digest
-from pipeline.engine.plan import scan_all, scan_digest
+from pipeline.engine.stages import SCAN
 from pipeline.engine.workspace import Workspace, make_workspace
-from syntropy.contract.config import ScheduleConfig
+from pipeline.sources.scan import scan_all, scan_digest
+from syntropy.contract.config import ScheduleConfig, load_config
 from syntropy.store.freshness import is_untouched, read_note
 
 MAX_PAUSE = 3_600
@@ -26,11 +27,13 @@ build_job = dg.define_asset_job(
 )
 
 
-def make_schedule(config: ScheduleConfig) -> dg.ScheduleDefinition:
-    """The rebuild at `schedule.cron`."""
-    return dg.ScheduleDefinition(
+def automation(project: Path, out: str) -> dict[str, Any]:
+    """Job, schedule (`schedule.cron`) and sensor of a project, as arguments of `dg.Definitions`."""
+    config = load_config(project).schedule
+    schedule = dg.ScheduleDefinition(
         name="rebuild", job=build_job, cron_schedule=config.cron, default_status=dg.DefaultScheduleStatus.STOPPED
     )
+    return {"jobs": [build_job], "schedules": [schedule], "sensors": [make_sensor(project, out, config)]}
 
 
 class _Cursor(NamedTuple):
@@ -94,11 +97,11 @@ def make_sensor(project: Path, out: str, config: ScheduleConfig) -> dg.SensorDef
 def _wanted(workspace: Workspace, note: dict[str, object], published: str) -> str:
     """Digest of what should be published; files are read only where something was touched since the note."""
     if note and is_untouched(workspace.root, note):
-        scan = workspace.record("source_files")
+        scan = workspace.records.get(SCAN)
         if scan is not None and wanted_digest(workspace, scan.inputs) == published:
             return published
     started = time.time()
-    found = scan_all(workspace)
+    found = scan_all(workspace.root, workspace.config, workspace.own_folders())
     wanted = wanted_digest(workspace, scan_digest(found))
     if wanted == published:  # touched, not changed: the next tick need not read it again
         note_sources(workspace, found.files, scan=scan_digest(found), started=started, now=time.time())

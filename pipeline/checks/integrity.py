@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import duckdb
 
+from pipeline.checks.result import CheckResult, Subject
 from pipeline.render.index_md import estimate_tokens
 from syntropy.contract.schema import database_tables
 from syntropy.contract.text import index_terms
@@ -24,14 +23,7 @@ TITLES = 4
 MAX_NORM_ERROR = 1e-4
 
 
-class CheckResult(NamedTuple):
-    """`figures` are shown with the result, whichever it is."""
-
-    passed: bool
-    figures: dict[str, Any]
-
-
-def unique_ids(path: Path) -> CheckResult:
+def unique_ids(subject: Subject) -> CheckResult:
     """Documents, chunks, windows and rules have unique ids and keys."""
     sql = {
         "documents": "SELECT count(*) - count(DISTINCT (package, path)) FROM documents",
@@ -40,10 +32,10 @@ def unique_ids(path: Path) -> CheckResult:
         "windows": 'SELECT count(*) - count(DISTINCT (chunk_id, "window")) FROM windows',
         "rule labels": "SELECT count(*) - count(DISTINCT label) FROM rules",
     }
-    return _counts(path, sql)
+    return _counts(subject.path, sql)
 
 
-def referential_integrity(path: Path) -> CheckResult:
+def referential_integrity(subject: Subject) -> CheckResult:
     """Every reference to a document or chunk finds one."""
     sql = {}
     for table in database_tables():
@@ -66,12 +58,12 @@ def referential_integrity(path: Path) -> CheckResult:
         "SELECT count(*) FROM postings WHERE list_min(chunk_ids) < 1 "
         "OR list_max(chunk_ids) > (SELECT max(chunk_id) FROM chunks)"
     )
-    return _counts(path, sql)
+    return _counts(subject.path, sql)
 
 
-def spans_re_read(path: Path) -> CheckResult:
+def spans_re_read(subject: Subject) -> CheckResult:
     """The span of each chunk (of 500, where there are more), read again, gives its text; its lines hold it."""
-    with checked_connection(path) as connection:
+    with checked_connection(subject.path) as connection:
         rows = connection.execute(
             "SELECT document_id, char_start, char_end, line_start, line_end, body FROM chunks "
             f"ORDER BY hash(chunk_id) LIMIT {SPANS}"
@@ -89,9 +81,9 @@ def spans_re_read(path: Path) -> CheckResult:
     return CheckResult(wrong == 0 and outside == 0, {"spans that differ": wrong, "lines that differ": outside})
 
 
-def vector_norms(path: Path) -> CheckResult:
+def vector_norms(subject: Subject) -> CheckResult:
     """Every vector has unit length; every window has one (or none has)."""
-    with checked_connection(path) as connection:
+    with checked_connection(subject.path) as connection:
         dimension = int(count(connection, "SELECT value::INTEGER FROM meta WHERE key = 'vector_dimension'"))
         if not dimension:
             return CheckResult(True, {"vectors": 0})
@@ -106,9 +98,9 @@ def vector_norms(path: Path) -> CheckResult:
     )
 
 
-def search_smoke(path: Path) -> CheckResult:
+def search_smoke(subject: Subject) -> CheckResult:
     """The reader opens the file and finds documents by their own titles."""
-    database = Database(path)
+    database = Database(subject.path)
     try:
         rows = database.rows(
             "SELECT document_id, title FROM documents WHERE document_id IN (SELECT document_id FROM chunks) "
@@ -140,20 +132,11 @@ def search_smoke(path: Path) -> CheckResult:
     return CheckResult(not missed, {"titles searched": len(rows), "missed": ", ".join(missed)})
 
 
-def overview_budget(path: Path, budget: int) -> CheckResult:
+def overview_budget(subject: Subject) -> CheckResult:
     """INDEX.md keeps its token budget."""
-    tokens = estimate_tokens(path.read_text(encoding="utf-8"))
+    budget = subject.config.render.index_max_tokens
+    tokens = estimate_tokens(subject.path.read_text(encoding="utf-8"))
     return CheckResult(tokens <= budget, {"estimated tokens": tokens, "budget": budget})
-
-
-DATABASE_CHECKS: dict[str, Callable[[Path], CheckResult]] = {
-    "unique_ids": unique_ids,
-    "referential_integrity": referential_integrity,
-    "spans_re_read": spans_re_read,
-    "vector_norms": vector_norms,
-    "search_smoke": search_smoke,
-}
-"""Checks that need only the file; `parity.full_text_parity` also needs the ranking configuration."""
 
 
 class checked_connection:  # noqa: N801 (a context manager used like a function)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from pipeline.checks.integrity import CheckResult, checked_connection, count
+from pipeline.checks.integrity import checked_connection, count
+from pipeline.checks.result import CheckResult, Subject
 from pipeline.store.inverted_index import FTS_SCHEMA
 from syntropy.contract.config import RankingConfig
 from syntropy.contract.schema import SEARCH_FIELDS, STEMMER, TOKEN_BREAK
@@ -29,14 +29,15 @@ SHOWN = 5
 """Words that a failure names."""
 
 
-def full_text_parity(path: Path, ranking: RankingConfig) -> CheckResult:
+def full_text_parity(subject: Subject) -> CheckResult:
     """DuckDB's full-text index, the fast postings and our own text analysis say the same.
 
     Impacts of sampled terms are computed again in SQL from the index's tables; sampled chunks are
     analysed by DuckDB; all terms are folded by DuckDB; sampled queries find the same chunks through
     `match_bm25` as through the postings. A difference is shown with its word and document.
     """
-    with checked_connection(path, "fts") as connection:
+    ranking = subject.config.ranking
+    with checked_connection(subject.path, "fts") as connection:
         connection.execute(f"""
             CREATE TEMP TABLE sampled AS SELECT termid, docid, fieldid, count(*) AS tf FROM {FTS_SCHEMA}.terms
             WHERE termid IN (SELECT termid FROM {FTS_SCHEMA}.dict ORDER BY hash(term) LIMIT {TERMS}) GROUP BY ALL""")

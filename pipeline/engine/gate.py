@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pipeline.engine.workspace import Workspace, code_digest, digest
-from pipeline.store.digests import known_sha256
+from pipeline.checks.result import CheckResult, Subject
+from pipeline.engine.artifacts import place_of
+from pipeline.engine.context import Build
+from pipeline.engine.workspace import Workspace
+from pipeline.ground.digests import code_digest, digest, known_sha256
 from syntropy.contract.errors import BuildError
 from syntropy.contract.files import write_text
 from syntropy.contract.published import DATABASE, INDEX_MD, read_manifest
@@ -32,29 +36,55 @@ def _golden_inputs(workspace: Workspace) -> str:
 
 @dataclass(frozen=True)
 class Check:
-    """A blocking check of one artifact. `inputs` names what else decides the outcome; `hint` what to do if it fails."""
+    """A blocking check of one artifact: the function of this name in `pipeline.checks.<module>`.
+
+    `inputs` names what else decides the outcome; `hint` what to do if it fails.
+    """
 
     name: str
+    module: str
     artifact: str
     inputs: Callable[[Workspace], str] = lambda _: ""
     hint: str = "the former artifacts are untouched; please report this with the input"
 
+    @property
+    def run(self) -> Callable[[Subject], CheckResult]:
+        """Its function; loaded only when it is run."""
+        found: Callable[[Subject], CheckResult] = getattr(import_module(f"pipeline.checks.{self.module}"), self.name)
+        return found
+
 
 CHECKS: tuple[Check, ...] = (
     *(
-        Check(name, DATABASE)
+        Check(name, "integrity", DATABASE)
         for name in ("unique_ids", "referential_integrity", "spans_re_read", "vector_norms", "search_smoke")
     ),
-    Check("full_text_parity", DATABASE),
+    Check("full_text_parity", "parity", DATABASE),
     Check(
         "golden_queries",
+        "golden",
         DATABASE,
         _golden_inputs,
         "fix what fell (`syntropy eval --misses`), raise eval.tolerance, or delete the baseline and store a new one "
         "with `syntropy eval --save`",
     ),
-    Check("overview_budget", INDEX_MD, lambda workspace: workspace.config.canonical_json("render")),
+    Check("overview_budget", "integrity", INDEX_MD, lambda workspace: workspace.config.canonical_json("render")),
 )
+
+
+def run_check(check: Check, build: Build) -> CheckResult:
+    """Run a blocking check on what is staged, or else published; a pass for the same bytes is not run again.
+
+    Raises BuildError where the artifact was never made.
+    """
+    workspace, path = build.workspace, place_of(build, check.artifact)
+    key = key_of(check, workspace, path)
+    former = passed_before(check, workspace, key)
+    if former is not None:
+        return CheckResult(True, {**former, "unchanged since it passed": True})
+    found = check.run(Subject(path, build.config, workspace.root, lambda: build.embedder.query_encoder()))
+    record(check, workspace, key, passed=found.passed, figures=found.figures)
+    return found
 
 
 def key_of(check: Check, workspace: Workspace, path: Path) -> str:
@@ -73,7 +103,7 @@ def passed_before(check: Check, workspace: Workspace, key: str) -> dict[str, Any
 def record(check: Check, workspace: Workspace, key: str, *, passed: bool, figures: Mapping[str, Any]) -> None:
     """Note an outcome."""
     entry = {"key": key, "passed": passed, "figures": dict(figures)}
-    workspace.stages.mkdir(parents=True, exist_ok=True)
+    workspace.records.folder.mkdir(parents=True, exist_ok=True)
     write_text(_file(workspace), json.dumps({**_recorded(workspace), check.name: entry}, sort_keys=True, default=str))
 
 
@@ -115,7 +145,7 @@ def _key(check: Check, workspace: Workspace, sha256: str) -> str:
 
 
 def _file(workspace: Workspace) -> Path:
-    return workspace.stages / _FILE
+    return workspace.records.folder / _FILE
 
 
 def _recorded(workspace: Workspace) -> dict[str, dict[str, Any]]:

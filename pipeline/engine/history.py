@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.engine.workspace import Workspace, code_digest, digest
+from pipeline.engine.workspace import Workspace
+from pipeline.ground.digests import code_digest, digest, known_sha256
 from pipeline.packages.manifest import CONFIG, FOLDER, LOCK
 from pipeline.sources.canonical import FILE as CATALOGUE
 from syntropy.contract.config import CONFIG_NAME, json_schema
 from syntropy.contract.errors import DatabaseError
 from syntropy.contract.files import write_text
 from syntropy.contract.identity import PROJECT_PACKAGE
-from syntropy.contract.published import file_sha256, read_manifest
+from syntropy.contract.published import DATABASE, ENCODER, file_sha256, locate, log_beside, read_manifest
 from syntropy.setup.scaffold import SCHEMA_FILE
 from syntropy.store.freshness import NOTE, Seen, make_note
 from syntropy.store.last_build import BuildState, last_build
@@ -109,7 +110,7 @@ def record_failure(workspace: Workspace, error: str, *, started: float, now: flo
 
 def counted(workspace: Workspace) -> dict[str, Any]:
     """Diagnostics by severity, as the `drift` step counted them."""
-    record = workspace.record("drift")
+    record = workspace.records.get("drift")
     return dict(record.facts.get("counts", {})) if record else {}
 
 
@@ -145,3 +146,33 @@ def _sha256(path: Path) -> str:
         return file_sha256(path)
     except OSError:
         return ""
+
+
+def published_inputs(workspace: Workspace) -> dict[str, str]:
+    """Artifact -> input digest of what is published and whole (digests are taken once a file); `--full` trusts none."""
+    out, cache = workspace.out, workspace.cache
+    try:
+        manifest = read_manifest(out) if workspace.fresh_only else None
+    except DatabaseError:
+        return {}  # damaged: everything is staged again
+    if manifest is None:
+        return {}
+    intact = {
+        name
+        for name, (size, sha256) in manifest.artifacts.items()
+        if (path := locate(out, name)).is_file() and path.stat().st_size == size and known_sha256(path, cache) == sha256
+    }
+    if log_beside(locate(out, DATABASE)).exists():
+        intact.discard(DATABASE)  # whoever left it there, readers refuse the pair
+    inputs: dict[str, Any] = manifest.facts.get("inputs", {})
+    return {
+        name: str(value)
+        for name, value in inputs.items()
+        if all(part in intact for part in manifest.artifacts if part == name or part.startswith(f"{name}/"))
+        and any(part == name or part.startswith(f"{name}/") for part in [*manifest.artifacts, *_optional(name)])
+    }
+
+
+def _optional(name: str) -> list[str]:
+    """Without embeddings there is no encoder, and nothing of it can be missing."""
+    return [ENCODER] if name == ENCODER else []

@@ -7,7 +7,8 @@ import re
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pipeline.extract import agent_log, code, mentions, prp, rules, tags
+from pipeline.extract import agent_log, code, mentions, prp, rules
+from pipeline.extract.tag_marks import INLINE_TAGS, tag_marks
 from pipeline.formats.page import Page
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.sources.layout import MARKDOWN, TEXTS
@@ -43,7 +44,7 @@ class Extracted(NamedTuple):
     """
 
     document: tuple[Any, ...]
-    tags: list[tuple[Any, ...]]
+    tag_marks: list[tuple[Any, ...]]
     headings: list[tuple[Any, ...]]
     mentions: list[tuple[Any, ...]]
     rules: list[tuple[Any, ...]]
@@ -132,7 +133,7 @@ def _markdown(source: SourceText) -> Extracted:
         body_start=front.body_start,
         shape=shape,
         headings=shape.headings,
-        found_tags=tags.extract_tags(metadata, prose, shape.headings),
+        marks=tag_marks(metadata, prose, shape.headings),
         found=found,
         found_rules=found_rules,
         diagnostics=diagnostics,
@@ -160,7 +161,7 @@ def _plain_text(source: SourceText) -> Extracted:
         body_start=0,
         shape=shape,
         headings=headings,
-        found_tags=tags.extract_tags({}, prose, headings),
+        marks=tag_marks({}, prose, headings),
         found=mentions.from_text(source.text, shape),
         found_rules=[],
         diagnostics=[],
@@ -200,7 +201,7 @@ def _source_code(source: SourceText) -> Extracted:
         body_start=0,
         shape=shape,
         headings=about.members,
-        found_tags=tags.extract_tags({}, described, []),
+        marks=tag_marks({}, described, []),
         found=found,
         found_rules=[],
         diagnostics=diagnostics,
@@ -220,7 +221,7 @@ def _rows(
     body_start: int,
     shape: Outline,
     headings: list[Heading],
-    found_tags: list[tuple[str, str]],
+    marks: list[tuple[str, str]],
     found: list[mentions.Mention],
     found_rules: list[rules.Rule],
     diagnostics: list[Diagnostic],
@@ -251,7 +252,7 @@ def _rows(
     )
     return Extracted(
         document,
-        [(uid, tag, origin, n) for n, (tag, origin) in enumerate(found_tags)],
+        [(uid, n, origin, text) for n, (origin, text) in enumerate(marks)],
         [
             (uid, n, h.level, h.text, heading_anchor(h.text), h.line + 1, end, shape.lines[h.line], shape.lines[end])
             for n, (h, end) in enumerate(_sections(headings, count))
@@ -336,7 +337,7 @@ def _summary(metadata: dict[str, Any], prose: list[str]) -> str:
                 break
             skipping = False
             continue
-        if _NOT_PROSE.match(line) or tags.INLINE_TAGS.match(line[:200]) or _is_bare_field(stripped):
+        if _NOT_PROSE.match(line) or INLINE_TAGS.match(line[:200]) or _is_bare_field(stripped):
             if paragraph:
                 break
             skipping = stripped.startswith((">", "|"))

@@ -18,7 +18,7 @@ from pipeline.sources.protocol import SourceText
 from pipeline.text.decode import well_formed
 from pipeline.text.secrets import redact
 from syntropy.contract.config import SecretsConfig
-from syntropy.contract.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAGS
+from syntropy.contract.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAG_MARKS
 
 UNREADABLE = "unreadable-document"
 """Code of the diagnostic of a file whose reader failed."""
@@ -28,7 +28,7 @@ class Documents(NamedTuple):
     """The stage's tables; keys and labels are candidates until `catalog` made them unique."""
 
     documents: pl.DataFrame
-    tags: pl.DataFrame
+    tag_marks: pl.DataFrame
     headings: pl.DataFrame
     mentions: pl.DataFrame
     rules: pl.DataFrame
@@ -36,7 +36,7 @@ class Documents(NamedTuple):
     outlines: pl.DataFrame
 
 
-TABLES = (DOCUMENTS, TAGS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS, OUTLINES)
+TABLES = (DOCUMENTS, TAG_MARKS, HEADINGS, MENTIONS, RULES, DIAGNOSTICS, OUTLINES)
 
 
 def extract_texts(
@@ -130,7 +130,7 @@ def _redacted(source: SourceText, secrets: SecretsConfig, diagnostics: list[Any]
 def _add(rows: list[list[Any]], found: Extracted) -> None:
     parts: tuple[list[Any], ...] = (
         [found.document],
-        found.tags,
+        found.tag_marks,
         found.headings,
         found.mentions,
         found.rules,

@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from pipeline.ground.diagnostics import Diagnostic
 from pipeline.ground.tables import empty, from_rows
 from syntropy.contract.config import LinkConfig
-from syntropy.contract.identity import split_uid
-from syntropy.contract.schema import RELATIONS
+from syntropy.contract.identity import PROJECT_PACKAGE, split_uid
+from syntropy.contract.schema import DIAGNOSTICS, RELATIONS
 
 _BLOCK = 1_024
 """Rows compared at a time: a block of scores stays below 100 MB for 20,000 documents."""
@@ -48,6 +49,16 @@ def similar_documents(
                 for score, uid in kept[: link.similar_limit]
             ]
     return from_rows(RELATIONS, rows)
+
+
+def without_similar(count: int, link: LinkConfig) -> pl.DataFrame:
+    """The diagnostic of a project of so many documents that none is compared with all others."""
+    message = (
+        f"{count} documents are more than link.similar_max_documents ({link.similar_max_documents}): "
+        "none has see-also relations"
+    )
+    hint = "raise it; cost grows by the square"
+    return from_rows(DIAGNOSTICS, [Diagnostic("link", "info", "no-see-also", PROJECT_PACKAGE, ".", 0, message, hint)])
 
 
 def _document_vectors(windows: pl.DataFrame, vectors: pl.DataFrame) -> tuple[list[str], NDArray[np.float32]]:

@@ -16,7 +16,7 @@ Reader = Callable[..., argparse.ArgumentParser]
 def add_agent_commands(commands: argparse._SubParsersAction[Any], reader: Reader) -> None:
     """`reader` adds a command that reads published knowledge."""
     serve = reader(
-        commands, "serve", "agent.serve", "Serve the knowledge to agents (MCP).", "syntropy serve --project ."
+        commands, "serve", "agents.serve", "Serve the knowledge to agents (MCP).", "syntropy serve --project ."
     )
     serve.add_argument(
         "--tools", default="", metavar="A,B",
@@ -28,13 +28,13 @@ def add_agent_commands(commands: argparse._SubParsersAction[Any], reader: Reader
     serve.add_argument("--print-config", choices=_CLIENTS, help="print the configuration for a client, and end")
 
     tools = reader(
-        commands, "tools", "agent.tools", "Print the tools as function definitions.", "syntropy tools --format openai"
+        commands, "tools", "agents.tools", "Print the tools as function definitions.", "syntropy tools --format openai"
     )
     tools.add_argument("--format", choices=_FORMATS, default="json-schema", help="whose function definitions")
     tools.add_argument("--tools", default="", metavar="A,B", help=f"groups of tools: {_GROUPS}")
 
     chat = reader(
-        commands, "chat", "agent.chat", "Ask a model that looks things up here.", 'syntropy chat "How do we retry?"'
+        commands, "chat", "agents.chat", "Ask a model that looks things up here.", 'syntropy chat "How do we retry?"'
     )
     chat.add_argument("question", nargs="*", metavar="QUESTION", help="one question; without it, a conversation")
     chat.add_argument(
@@ -46,12 +46,12 @@ def add_agent_commands(commands: argparse._SubParsersAction[Any], reader: Reader
     chat.add_argument("--max-iterations", type=int, help="rounds of tool calls for one question")
 
     context = reader(
-        commands, "context", "agent.context", "Pack what to know for a task.", 'syntropy context "add a webhook"'
+        commands, "context", "agents.context", "Pack what to know for a task.", 'syntropy context "add a webhook"'
     )
     context.add_argument("task", nargs="+", metavar="TASK", help="what is to be done")
     context.add_argument("--tokens", type=int, default=2_000, help="size of the pack, 200 to 100000")
 
     cite = reader(
-        commands, "cite", "agent.cite", "Say whether a citation still holds.", "syntropy cite 'docs/faq.md#L3-L9'"
+        commands, "cite", "agents.cite", "Say whether a citation still holds.", "syntropy cite 'docs/faq.md#L3-L9'"
     )
     cite.add_argument("citation", metavar="CITATION", help="path#L12-L17, with ~digest or without")

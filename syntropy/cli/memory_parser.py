@@ -118,7 +118,7 @@ def _verb(
     parser: argparse.ArgumentParser = verbs.add_parser(
         name, help=text, description=text, epilog=f"example: syntropy {example}", allow_abbrev=False
     )
-    parser.set_defaults(run=f"memory.{run}")
+    parser.set_defaults(run=f"noting.{run}")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     where.add_argument("--user", action="store_true", help="the notes that follow you, not the project's")

@@ -58,14 +58,14 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND")
 
     init = _command(
-        commands, "init", "build.init", "Write syntropy.toml for a project and build it.", "syntropy init ~/work/parcel"
+        commands, "init", "building.init", "Write syntropy.toml for a project and build it.", "syntropy init ~/work/parcel"
     )
     init.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project's folder (default: here)")
     init.add_argument("--no-build", action="store_true", help="only write the configuration")
     init.add_argument("--wait", action="store_true", help="publish once, when vectors are made")
     init.add_argument("--hooks", action="store_true", help="also rebuild after each commit (git hooks)")
 
-    build = _command(commands, "build", "build.build", "Build and publish what changed.", "syntropy build --dry-run")
+    build = _command(commands, "build", "building.build", "Build and publish what changed.", "syntropy build --dry-run")
     build.add_argument("--project", metavar="PATH", help="project to build (default: the one around this folder)")
     build.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
     build.add_argument(
@@ -85,7 +85,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     _json(build)
 
     status = _command(
-        commands, "status", "build.status", "Show the last build, staleness and problems.", "syntropy status"
+        commands, "status", "building.status", "Show the last build, staleness and problems.", "syntropy status"
     )
     status.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     status.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
@@ -94,7 +94,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     problems = _reader(
         commands,
         "problems",
-        "problems.problems",
+        "reporting.problems",
         "List what the build found wrong, worst first.",
         "syntropy problems --code dangling-reference",
     )
@@ -105,26 +105,26 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     problems.add_argument("--sarif", action="store_true", help="a SARIF 2.1.0 log, for code scanning")
     problems.add_argument("--github", action="store_true", help="annotations for a GitHub workflow")
 
-    dev = _command(commands, "dev", "build.dev", "Open the Dagster UI on the project.", "syntropy dev --port 3001")
+    dev = _command(commands, "dev", "building.dev", "Open the Dagster UI on the project.", "syntropy dev --port 3001")
     dev.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     dev.add_argument("--out", metavar="DIR", default="", help="folder of the artifacts (default: paths.out)")
     dev.add_argument("--host", default="127.0.0.1", help="address to listen at")
     dev.add_argument("--port", type=int, default=3000, help="port to listen at")
 
     doctor = _command(
-        commands, "doctor", "doctor.doctor", "Check the installation, the project and its readers.", "syntropy doctor"
+        commands, "doctor", "examining.doctor", "Check the installation, the project and its readers.", "syntropy doctor"
     )
     doctor.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     _json(doctor)
 
     completion = _command(
-        commands, "completion", "meta.completion", "Print completions for a shell.", "syntropy completion bash"
+        commands, "completion", "shell.completion", "Print completions for a shell.", "syntropy completion bash"
     )
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
-    _command(commands, "schema", "meta.schema", "Print the JSON Schema of syntropy.toml.", "syntropy schema")
+    _command(commands, "schema", "shell.schema", "Print the JSON Schema of syntropy.toml.", "syntropy schema")
 
     search = _reader(
-        commands, "search", "read.search", "Find passages.", 'syntropy search "retry failed webhooks" --source prps'
+        commands, "search", "reading.search", "Find passages.", 'syntropy search "retry failed webhooks" --source prps'
     )
     search.add_argument(
         "query", metavar="QUERY", nargs="+", help='words, an identifier, a question; "quoted words" stand together'
@@ -183,7 +183,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     search.add_argument("--threshold", type=float, help="leave out hits with a lower score (0-1)")
 
     doc = _reader(
-        commands, "doc", "read.doc", "Print a document, or some of its lines.", "syntropy doc PRP-29.3 --lines 10-20"
+        commands, "doc", "reading.doc", "Print a document, or some of its lines.", "syntropy doc PRP-29.3 --lines 10-20"
     )
     doc.add_argument("path", metavar="PATH", help="path, citation (path#L3-L9) or unique key")
     doc.add_argument("--lines", metavar="A-B", help="only these lines, from 1")
@@ -192,7 +192,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     section = _reader(
         commands,
         "section",
-        "read.section",
+        "reading.section",
         "Print the section under a heading.",
         'syntropy section docs/faq.md "Tracking"',
     )
@@ -202,7 +202,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     evaluation = _reader(
         commands,
         "eval",
-        "evaluate.run",
+        "evaluating.run",
         "Measure retrieval quality on golden queries.",
         "syntropy eval questions.jsonl --misses",
     )
@@ -214,7 +214,7 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     evaluation.add_argument("--save", action="store_true", help="store the figures as the baseline")
     evaluation.add_argument("--misses", action="store_true", help="show what was expected and what came, and why")
 
-    rules = _reader(commands, "rules", "read.rules", "List rules.", "syntropy rules --severity forbidden")
+    rules = _reader(commands, "rules", "reading.rules", "List rules.", "syntropy rules --severity forbidden")
     rules.add_argument("--scope", choices=("system", "user"), default="", help="only framework or only project rules")
     rules.add_argument("--severity", choices=("mandatory", "forbidden", "advisory"), default="", help="only these")
 
@@ -222,9 +222,9 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
         _package_commands(commands)
         add_memory_commands(commands, rules)
         add_agent_commands(commands, _reader)
-    _reader(commands, "drift", "read.drift", "Show drift: claims that do not hold.", "syntropy drift")
+    _reader(commands, "drift", "reading.drift", "Show drift: claims that do not hold.", "syntropy drift")
     _reader(
-        commands, "verify", "read.verify", "Check every artifact against the manifest.", "syntropy verify --out build"
+        commands, "verify", "reading.verify", "Check every artifact against the manifest.", "syntropy verify --out build"
     )
     return parser
 
@@ -236,7 +236,7 @@ def _package_commands(commands: argparse._SubParsersAction[Any]) -> None:
     verbs = package.add_subparsers(metavar="VERB")
 
     def verb(name: str, about: str, example: str) -> argparse.ArgumentParser:
-        parser = _command(verbs, name, f"package.{name}", about, f"syntropy package {example}")
+        parser = _command(verbs, name, f"packaging.{name}", about, f"syntropy package {example}")
         parser.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
         return parser
 

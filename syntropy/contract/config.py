@@ -41,6 +41,7 @@ from .settings import (
     SecretsConfig,
     SourcesConfig,
     StoreConfig,
+    TagsConfig,
 )
 
 CONFIG_NAME = "syntropy.toml"
@@ -67,6 +68,7 @@ __all__ = [
     "SecretsConfig",
     "SourcesConfig",
     "StoreConfig",
+    "TagsConfig",
 ]
 
 

@@ -37,7 +37,7 @@ REDACTED = "[REDACTED:"
 """What stands where a credential was; the name of the rule that found it follows."""
 
 SCOPES = ("system", "user")
-TAG_ORIGINS = ("frontmatter", "inline", "header")
+TAG_ORIGINS = ("frontmatter", "inline", "header", "inferred")
 RELATION_TYPES = {
     "references": "the text mentions the other document (id, path or name)",
     "links_to": "a Markdown link or wikilink",
@@ -224,6 +224,17 @@ TAGS = _table(
     Column("position", "INTEGER", "order in the document, from 0"),
 )
 
+TAG_MARKS = _table(
+    "tag_marks",
+    "what texts say of their tags, as written",
+    "document position",
+    Column("document", DOCUMENT_REF, "the document"),
+    Column("position", "INTEGER", "order in the document, from 0"),
+    Column("origin", "VARCHAR", f"one of {', '.join(TAG_ORIGINS[:3])}"),
+    Column("text", "VARCHAR", "the mark as written"),
+    stage_only=True,
+)
+
 HEADINGS = _table(
     "headings",
     "sections of documents",
@@ -305,6 +316,15 @@ TERMS = _table(
     Column("terms", "VARCHAR[]", "stemmed terms, field by field"),
     Column("fields", "INTEGER[]", "number of each term's field in the full-text index"),
     Column("counts", "INTEGER[]", "occurrences of each term in that field"),
+    stage_only=True,
+)
+
+CHUNK_KEYS = _table(
+    "chunk_keys",
+    "what each document's chunks were made from, so that unchanged ones are kept",
+    "document",
+    Column("document", DOCUMENT_REF, "the document"),
+    Column("input", "VARCHAR", "its content hash, kind, names, summary and tags, joined"),
     stage_only=True,
 )
 
@@ -400,6 +420,7 @@ TABLES: dict[str, Table] = {
         SOURCES,
         DOCUMENTS,
         FILES,
+        TAG_MARKS,
         TAGS,
         HEADINGS,
         MENTIONS,
@@ -407,6 +428,7 @@ TABLES: dict[str, Table] = {
         RULES,
         CHUNKS,
         TERMS,
+        CHUNK_KEYS,
         WINDOWS,
         RELATIONS,
         DIAGNOSTICS,

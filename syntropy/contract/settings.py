@@ -149,6 +149,13 @@ class RankingConfig:
 
 
 @dataclass(frozen=True)
+class TagsConfig:
+    """Tags of documents."""
+
+    infer: bool = _doc("give documents the tags of others that their headings name (for filters; not searched)", False)
+
+
+@dataclass(frozen=True)
 class SearchConfig:
     """Defaults of `search`; a call's own arguments win."""
 
@@ -272,6 +279,7 @@ class Config:
     project: ProjectConfig = ProjectConfig()
     paths: PathsConfig = PathsConfig()
     sources: SourcesConfig = SourcesConfig()
+    tags: TagsConfig = TagsConfig()
     chunk: ChunkConfig = ChunkConfig()
     embed: EmbedConfig = EmbedConfig()
     link: LinkConfig = LinkConfig()

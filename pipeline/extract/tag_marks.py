@@ -1,7 +1,7 @@
-"""Tags by the knowledge-index seed's three strategies, in its order; the first that finds any wins.
+"""What a text says of its tags, by the knowledge-index seed's three strategies: marks, as written.
 
-1. the frontmatter's `tags` (any YAML form), 2. an inline line `Tags: a, b`, 3. the first three H2/H3
-headings. Linear scanners: the seed's regex needed 8 s for 112 kB.
+frontmatter: `tags` in any YAML form; inline: a line `Tags: a, b`; header: the first three H2/H3 headings. Which
+strategy counts is decided by the tag stage. Linear scanners: the seed's regex needed 8 s for 112 kB.
 """
 
 from __future__ import annotations
@@ -12,22 +12,17 @@ from typing import Any
 from pipeline.text.markdown import Heading
 
 MAX_HEADER_TAGS = 3
-MAX_TAG_LENGTH = 80
 INLINE_TAGS = re.compile(r"^[\s>*_#/-]{0,12}tags?[*_]{0,3}\s{0,4}:[*_]{0,3}[ \t]*(\S.*)$", re.IGNORECASE)
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
 
 
-def extract_tags(metadata: dict[str, Any], body_lines: list[str], headings: list[Heading]) -> list[tuple[str, str]]:
-    """(tag, origin) pairs without repeats; `body_lines` are the lines outside of code fences."""
-    for origin, found in (
-        ("frontmatter", _from_metadata(metadata)),
-        ("inline", _from_lines(body_lines)),
-        ("header", _from_headings(headings)),
-    ):
-        tags = list(dict.fromkeys(tag for tag in map(_clean, found) if tag))
-        if tags:
-            return [(tag, origin) for tag in tags]
-    return []
+def tag_marks(metadata: dict[str, Any], body_lines: list[str], headings: list[Heading]) -> list[tuple[str, str]]:
+    """(origin, text as written) of every mark; `body_lines` are the lines outside of code fences."""
+    return [
+        *(("frontmatter", text) for text in _from_metadata(metadata)),
+        *(("inline", text) for text in _from_lines(body_lines)),
+        *(("header", text) for text in _from_headings(headings)),
+    ]
 
 
 def _from_metadata(metadata: dict[str, Any]) -> list[str]:
@@ -48,7 +43,3 @@ def _from_lines(lines: list[str]) -> list[str]:
 
 def _from_headings(headings: list[Heading]) -> list[str]:
     return [_NUMBERING.sub("", h.text) for h in headings if h.level in (2, 3)][:MAX_HEADER_TAGS]
-
-
-def _clean(tag: str) -> str:
-    return " ".join(tag.strip().strip("`'\"*#").lower().split())[:MAX_TAG_LENGTH].strip()

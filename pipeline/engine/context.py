@@ -1,0 +1,216 @@
+"""One build: its workspace, what it reads of the world, and the tables it has at hand. Made once, handed to all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pipeline.engine.history import published_inputs
+from pipeline.engine.records import Record, Records
+from pipeline.engine.stages import Stage, readers_after, source_of
+from pipeline.engine.workspace import Workspace
+from pipeline.ground.digests import code_digest, digest
+from pipeline.packages.installed import package_sources
+from pipeline.sources.protocol import Scan
+from pipeline.sources.scan import scan_all, scan_digest
+from syntropy.contract.config import Config
+from syntropy.contract.errors import BuildError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pipeline.embed.embedder import Embedder
+
+MAX_KEPT_BYTES = 512 * 2**20
+"""Tables kept in memory for later stages; what goes beyond is read again from its file when it is needed."""
+
+
+class Reporter(Protocol):
+    """Who is told how a build goes."""
+
+    def stage(self, name: str) -> None:
+        """A stage begins."""
+
+    def advance(self, done: int, total: int) -> None:
+        """How far it is, in units of its own (characters, windows)."""
+
+    def say(self, text: str) -> None:
+        """One line for people."""
+
+
+class Silent:
+    """Nobody is told anything."""
+
+    def stage(self, name: str) -> None: ...
+    def advance(self, done: int, total: int) -> None: ...
+    def say(self, text: str) -> None: ...
+
+
+class Build:
+    """One build of one workspace.
+
+    `scan`: what was met, where somebody looked already; `synced_at`: ISO time for the index; `source_date`: what
+    fixed it, or ''; `started`: when the build began, and `clock`: seconds since 1970, for what readers are told.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        reporter: Reporter | None = None,
+        scan: Scan | None = None,
+        synced_at: str = "",
+        source_date: str = "",
+        clock: Callable[[], float] = time.time,
+        started: float | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self.reporter: Reporter = reporter or Silent()
+        self.synced_at = synced_at
+        self.source_date: str = source_date
+        self.clock, self.started = clock, clock() if started is None else started
+        self.failure: BaseException | None = None
+        """What ended the build, in its own form: the shell would only keep its text."""
+        self._scan = scan
+        self._kept: dict[tuple[str, str], pl.DataFrame] = {}
+
+    @property
+    def config(self) -> Config:
+        """The project's configuration."""
+        return self.workspace.config
+
+    @property
+    def records(self) -> Records:
+        """What stages did last."""
+        return self.workspace.records
+
+    @property
+    def scan(self) -> Scan:
+        """What all connectors met; read once a build. Raises ConfigError."""
+        if self._scan is None:
+            self._scan = scan_all(self.workspace.root, self.config, self.workspace.own_folders())
+        return self._scan
+
+    @cached_property
+    def scan_digest(self) -> str:
+        """Digest of the scan's rows."""
+        return scan_digest(self.scan)
+
+    @cached_property
+    def packages(self) -> str:
+        """JSON of the installed context packages."""
+        return package_sources(self.workspace.root, self.config)
+
+    @property
+    def outside_of_database(self) -> tuple[str, ...]:
+        """What decides the database and is no table: where packages come from, vectors that follow."""
+        packages = (f"packages {self.packages}",) if self.packages != "{}" else ()
+        return packages + (("vectors follow",) if self.workspace.vectors_follow else ())
+
+    @cached_property
+    def published(self) -> dict[str, str]:
+        """Artifact -> input digest of what was published, whole, when this build began."""
+        return published_inputs(self.workspace)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The model and its machinery."""
+        from pipeline.embed.embedder import Embedder  # numpy, onnxruntime
+
+        return Embedder(self.config.embed, self.workspace.shared)
+
+    def inputs_of(self, stage: Stage) -> str | None:
+        """The digest of all that decides a stage's result; None where something it reads was never made."""
+        config = self.config.canonical_json(*stage.config) if stage.config else ""
+        parts = [stage.name, code_digest(), config, *stage.outside(self)]
+        for source, table in stage.inputs:
+            record = self.records.get(source)
+            if record is None or table not in record.digests:
+                return None
+            parts.append(record.digests[table])
+        return digest(*parts)
+
+    def method_of(self, stage: Stage) -> str:
+        """Digest of how a stage works (code and configuration): what former rows must agree with."""
+        config = self.config.canonical_json(*stage.config) if stage.config else ""
+        return digest(stage.name, code_digest(), config)
+
+    def up_to_date(self, stage: Stage, inputs: str) -> Record | None:
+        """The stage's record if it was made from these inputs (and former results may be used)."""
+        record = self.records.get(stage.name) if self.workspace.fresh_only else None
+        return record if record and record.inputs == inputs else None
+
+    def facts_of(self, stage: str) -> Mapping[str, Any]:
+        """What a stage noted beside its tables; empty where it never ran."""
+        record = self.records.get(stage)
+        return record.facts if record else {}
+
+    def rows_of(self, stage: str, table: str) -> int:
+        """Number of rows of a table; 0 where it was never made."""
+        record = self.records.get(stage)
+        return record.rows.get(table, 0) if record else 0
+
+    def digest_of(self, name: str) -> str:
+        """Digest of a table or name that some stage made last. Raises BuildError where it never ran."""
+        stage, table = source_of(name)
+        record = self.records.get(stage)
+        if record is None:
+            raise BuildError(f"{name} was never made", hint=f"materialize {stage} first, or run `syntropy build`")
+        return record.digests[table]
+
+    def table(self, stage: str, name: str, *, without: tuple[str, ...] = ()) -> pl.DataFrame:
+        """A table as it was made last: from memory where it is kept, else from its file. Raises BuildError."""
+        kept = self._kept.get((stage, name))
+        return kept.drop(without) if kept is not None else self.records.table(stage, name, without=without)
+
+    def keep(self, stage: str, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Hold tables in memory for the stages that read them."""
+        self._kept |= {(stage, name): frame for name, frame in tables.items()}
+
+    def release(self, stage: Stage) -> None:
+        """Let go of tables that no stage behind this one reads, and of those that are too much together."""
+        needed, total = readers_after(stage), 0
+        for key, frame in list(self._kept.items()):
+            total += int(frame.estimated_size())
+            if key not in needed or total > MAX_KEPT_BYTES:
+                del self._kept[key]
+
+
+class Inputs(Mapping[str, "pl.DataFrame"]):
+    """The tables a stage declared that it reads; asking for another one is a defect, and a KeyError."""
+
+    def __init__(self, build: Build, stage: Stage, digest: str) -> None:
+        self._build, self._stage = build, stage
+        self.digest = digest
+        """Digest of all that decides the stage's result."""
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self.without(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stage.reads)
+
+    def __len__(self) -> int:
+        return len(self._stage.reads)
+
+    def without(self, name: str, *columns: str) -> pl.DataFrame:
+        """A table without some of its columns; a name alone will do where the stage reads one table of that name."""
+        declared = [read for read in self._stage.reads if name in (read, read.rpartition(".")[2])]
+        if len(declared) != 1:
+            raise KeyError(f"stage {self._stage.name} reads {len(declared)} tables called {name}")
+        stage, table = source_of(declared[0])
+        frame = self._build.table(stage, table, without=columns)
+        if not columns and (stage, table) in readers_after(self._stage):
+            self._build.keep(stage, {table: frame})
+        return frame
+
+    @cached_property
+    def former(self) -> dict[str, pl.DataFrame]:
+        """The stage's own former tables where code and configuration are the same; else empty."""
+        build, stage = self._build, self._stage
+        record = build.records.get(stage.name) if build.workspace.fresh_only else None
+        if record is None or record.facts.get("method") != build.method_of(stage):
+            return {}
+        return {name: build.table(stage.name, name) for name in record.tables}

@@ -1,0 +1,1 @@
+"""What documents are about: tags that they carry, and tags that follow."""
