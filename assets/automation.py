@@ -98,7 +98,7 @@ def _wanted(workspace: Workspace, note: dict[str, object], published: str) -> st
     """Digest of what should be published; files are read only where something was touched since the note."""
     if note and is_untouched(workspace.root, note):
         scan = workspace.records.get(SCAN)
-        if scan is not None and wanted_digest(workspace, scan.inputs) == published:
+        if scan is not None and wanted_digest(workspace, scan.facts["scan"]) == published:
             return published
     started = time.time()
     found = scan_all(workspace.root, workspace.config, workspace.own_folders())

@@ -22,9 +22,8 @@ from pipeline.chunk.cutting import Chunked, ChunkInput, chunk_document, prefix_b
 from pipeline.chunk.terms import Terms, term_counter
 from pipeline.chunk.tokens import token_counter
 from pipeline.embed import weights
+from pipeline.embed.embedder import Embedder
 from pipeline.embed.engines import Engine
-from pipeline.engine.artifacts import Outputs
-from pipeline.engine.steps import Steps
 from pipeline.engine.workspace import make_workspace
 from pipeline.text.markdown import outline
 from syntropy.contract.config import ChunkConfig, EmbedConfig
@@ -42,8 +41,8 @@ def main() -> None:
     texts = {path.name: path.read_text() for path in sorted((source / "corpora").glob("*.md"))}
     questions = [json.loads(line) for line in (source / "questions.jsonl").open()]
     with tempfile.TemporaryDirectory() as folder:
-        steps = Steps(make_workspace(configured(Path(folder))))
-        engine = Outputs(steps, synced_at="").engine(steps.model)
+        workspace = make_workspace(configured(Path(folder)))
+        engine = Embedder(workspace.config.embed, workspace.shared).engine()
         asked = engine.encode([question["text"] for question in questions])
         ways: dict[str, Callable[[str], list[tuple[Span, list[str]]]]] = {
             "ours": ours,

@@ -13,8 +13,9 @@ from benchmarks.common import corpus, save
 from pipeline.chunk.cutting import prefix_budget
 from pipeline.embed.embedding import _texts
 from pipeline.embed.engines import SentenceTransformersEngine
-from pipeline.engine.artifacts import Outputs
-from pipeline.engine.steps import Steps
+from pipeline.engine.context import Build
+from pipeline.engine.runner import run_stage
+from pipeline.engine.stages import stage_named
 from pipeline.engine.workspace import make_workspace
 
 WINDOWS, ROUNDS = 400, 4
@@ -23,16 +24,15 @@ WINDOWS, ROUNDS = 400, 4
 def main() -> None:
     """Two mixes: the windows we embed, and whole chunks of all lengths that fit the model."""
     with tempfile.TemporaryDirectory() as folder:
-        steps = Steps(make_workspace(corpus("dlt-docs", Path(folder) / "dlt-docs")))
-        steps.source_files()
-        steps.documents()
-        steps.chunks()
-        model = steps.model
-        ours = Outputs(steps, synced_at="").engine(model)
+        build = Build(make_workspace(corpus("dlt-docs", Path(folder) / "dlt-docs")))
+        for name in ("source_files", "documents", "tags", "chunks"):
+            run_stage(stage_named(name), build)
+        model = build.embedder.model
+        ours = build.embedder.engine()
         theirs = SentenceTransformersEngine(model, "cpu")
-        chunks, windows = steps.workspace.table("chunks", "chunks"), steps.workspace.table("chunks", "windows")
+        chunks, windows = build.table("chunks", "chunks"), build.table("chunks", "windows")
         picked = windows.sample(WINDOWS, seed=1)
-        texts = _texts(chunks, picked, model, prefix_budget(steps.workspace.config.embed, model.max_tokens))
+        texts = _texts(chunks, picked, model, prefix_budget(build.config.embed, model.max_tokens))
         mixed = chunks.filter(pl.col("token_count").is_between(8, 230))["body"].sample(WINDOWS, seed=2).to_list()
         save(
             "embedding",

@@ -19,7 +19,6 @@ def database_meta(build: Build, inputs: str) -> dict[str, str]:
     """Rows of `meta`; `inputs` is the digest of all that decides the database."""
     embedded = build.facts_of("embeddings")
     drift = build.facts_of("drift")
-    scan = build.records.get("source_files")
     return {
         "schema_version": str(SCHEMA_VERSION),
         "generator": f"syntropy {__version__}",
@@ -29,7 +28,7 @@ def database_meta(build: Build, inputs: str) -> dict[str, str]:
         "documents": str(build.rows_of("documents", "documents")),
         "chunks": str(build.rows_of("chunks", "chunks")),
         "windows": str(build.rows_of("chunks", "windows")),
-        "inputs_digest": scan.inputs if scan else "",
+        "inputs_digest": str(build.facts_of("source_files")["scan"]),
         "config_digest": hashlib.sha256(build.config.canonical_json().encode()).hexdigest(),
         "model": str(embedded.get("model", "")),
         "vectors": _vectors(build),

@@ -71,7 +71,7 @@ def _tell_readers(build: Build, *, published: bool) -> None:
     record_published(
         build.workspace,
         [SourceFile(*row) for row in rows],
-        scan=scan.inputs,
+        scan=scan.facts["scan"],
         outcome="published" if published else "up-to-date",
         started=build.started,
         now=build.clock(),

@@ -66,7 +66,7 @@ def source_files(build: Build, _: Inputs) -> Made:
         "sources": from_rows(SOURCES, scan.files),
         "diagnostics": from_rows(DIAGNOSTICS, dict.fromkeys(scan.diagnostics)),
     }
-    return Made(tables, facts={"packages": packages_of(scan)})
+    return Made(tables, facts={"packages": packages_of(scan), "scan": build.scan_digest})
 
 
 def documents(build: Build, inputs: Inputs) -> Made:

@@ -58,7 +58,11 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND")
 
     init = _command(
-        commands, "init", "building.init", "Write syntropy.toml for a project and build it.", "syntropy init ~/work/parcel"
+        commands,
+        "init",
+        "building.init",
+        "Write syntropy.toml for a project and build it.",
+        "syntropy init ~/work/parcel",
     )
     init.add_argument("path", nargs="?", default=".", metavar="PATH", help="the project's folder (default: here)")
     init.add_argument("--no-build", action="store_true", help="only write the configuration")
@@ -112,7 +116,11 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
     dev.add_argument("--port", type=int, default=3000, help="port to listen at")
 
     doctor = _command(
-        commands, "doctor", "examining.doctor", "Check the installation, the project and its readers.", "syntropy doctor"
+        commands,
+        "doctor",
+        "examining.doctor",
+        "Check the installation, the project and its readers.",
+        "syntropy doctor",
     )
     doctor.add_argument("--project", metavar="PATH", help="project (default: the one around this folder)")
     _json(doctor)
@@ -224,7 +232,11 @@ def build_parser(version: str, command: str = "") -> argparse.ArgumentParser:
         add_agent_commands(commands, _reader)
     _reader(commands, "drift", "reading.drift", "Show drift: claims that do not hold.", "syntropy drift")
     _reader(
-        commands, "verify", "reading.verify", "Check every artifact against the manifest.", "syntropy verify --out build"
+        commands,
+        "verify",
+        "reading.verify",
+        "Check every artifact against the manifest.",
+        "syntropy verify --out build",
     )
     return parser
 

@@ -90,22 +90,17 @@ def _figures(root):
     """Run the steps themselves and tell what each redid; then publish."""
     from assets.clock import synced_at
     from pipeline.engine import gate
-    from pipeline.engine.artifacts import Outputs
-    from pipeline.engine.steps import Steps
+    from pipeline.engine.context import Build
+    from pipeline.engine.publication import publish_build
+    from pipeline.engine.runner import run_stage
+    from pipeline.engine.stages import STAGES
     from pipeline.engine.workspace import make_workspace
 
-    steps = Steps(make_workspace(root))
-    steps.source_files()
-    figures = {"documents": dict(steps.documents().figures), "chunks": dict(steps.chunks().figures)}
-    outputs = Outputs(steps, synced_at=synced_at())
-    steps.embeddings(outputs.engine)
-    steps.relations()
-    steps.drift()
-    for stage in (outputs.database, outputs.index_json, outputs.index_md, outputs.query_script, outputs.encoder):
-        stage()
+    run = Build(make_workspace(root), synced_at=synced_at())
+    figures = {stage.name: dict(run_stage(stage, run).figures) for stage in STAGES}
     for check in gate.CHECKS:
-        outputs.run_check(check)
-    outputs.publish()
+        gate.run_check(check, run)
+    publish_build(run)
     return figures
 
 

@@ -9,15 +9,16 @@ import dagster as dg
 import pytest
 
 from assets.definitions import definitions
-from assets.resource import WorkspaceResource
+from assets.resource import build_resource
 from assets.run import build
+from pipeline.engine.stages import STAGES
 from syntropy.read.evaluation import evaluate, read_golden
 from syntropy.read.knowledge import open_knowledge
 from syntropy.store.last_build import last_build
 from tests.conftest import ROOT
 
 ASSETS = {
-    "source_files", "documents", "chunks", "embeddings", "relations", "drift", "search_database", "index_json", "index_overview",
+    "source_files", "documents", "tags", "chunks", "embeddings", "relations", "drift", "search_database", "index_json", "index_overview",
     "query_script", "query_encoder", "publication",
 }  # fmt: skip
 CHECKS = {
@@ -41,6 +42,30 @@ def test_assets_and_checks(small):
         assert node.owners
         assert node.kinds
         assert node.group_name != "default"
+
+
+def test_edges_and_columns_are_those_of_the_stage_table(small):
+    graph = definitions(small).resolve_asset_graph()
+    for stage in STAGES:
+        node = graph.get(dg.AssetKey(stage.name))
+        assert {key.to_user_string() for key in node.parent_keys} == {name for name, _ in stage.inputs}
+        if stage.makes:
+            shown = node.metadata["dagster/column_schema"].value.columns
+            assert [c.name for c in shown] == [c.name for c in stage.makes[0].stage_columns()]
+            assert all(c.description for c in shown)
+    assert {k.to_user_string() for k in graph.get(dg.AssetKey("relations")).parent_keys} == {
+        "source_files", "documents", "chunks", "embeddings",
+    }  # fmt: skip
+    assert "source_files" in {k.to_user_string() for k in graph.get(dg.AssetKey("search_database")).parent_keys}
+
+
+def test_an_asset_out_of_order_says_what_to_make_first(small):
+    defs = definitions(small)
+    with dg.DagsterInstance.ephemeral() as instance:
+        alone = dg.materialize(defs.assets, selection=["chunks"], instance=instance, raise_on_error=False,
+                               resources={"build": build_resource(small)})  # fmt: skip
+        (failed,) = [e for e in alone.all_events if e.event_type_value == "STEP_FAILURE"]
+    assert "reads what was never made: documents, tags" in failed.event_specific_data.user_failure_data.description
 
 
 def test_schedule_and_sensor_are_off_until_switched_on(small):
@@ -139,7 +164,7 @@ def test_newer_code_than_the_sensors_is_no_reason_to_run_for_ever(small, daemon,
     monkeypatch.setattr("pipeline.engine.history.code_digest", lambda: "older")  # as the sensor's process knows it
     (small / "docs/a.md").write_text("# A\n\nabout warehouses\n")
     with monkeypatch.context() as runs:
-        runs.setattr("pipeline.engine.artifacts.record_published", published_by_newer_code)
+        runs.setattr("pipeline.engine.publication.record_published", published_by_newer_code)
         assert daemon.tick() is True
     time.sleep(1.1)
     assert daemon.tick() is None
@@ -160,7 +185,7 @@ def published_by_newer_code(workspace, files, **facts):
 def test_a_tick_on_an_untouched_project_reads_no_file(small, daemon, monkeypatch):
     assert daemon.tick() is True
     assert daemon.tick() is None  # the build made folders in the project: it is looked through once more
-    monkeypatch.setattr("assets.automation.scan_all", lambda _: pytest.fail("scanned"))
+    monkeypatch.setattr("assets.automation.scan_all", lambda *_: pytest.fail("scanned"))
     assert daemon.tick() is None
 
 
@@ -182,7 +207,7 @@ def test_publication_alone_publishes_nothing_after_a_failed_check(small):
         assert failed.check_name == "golden_queries"
         assert "'parcels' 1.00 → 0.00" in failed.description
         alone = dg.materialize(defs.assets, selection=["publication"], instance=instance, raise_on_error=False,
-                               resources={"workspace": WorkspaceResource(project=str(small))})  # fmt: skip
+                               resources={"build": build_resource(small)})  # fmt: skip
         assert not alone.success
     assert (out / "manifest.json").read_bytes() == before
     assert "golden_queries" in last_build(small / ".syntropy").error
@@ -198,8 +223,10 @@ def test_a_run_shows_counts_diagnostics_and_data_versions(small):
         assert result.success
         found = {e.asset_key.to_user_string(): e.materialization for e in result.get_asset_materialization_events()}
         assert set(found) == ASSETS
-        assert "sms" not in str(found["drift"].metadata["first diagnostics"].value)
-        assert "gone.md" in str(found["drift"].metadata["first diagnostics"].value)
+        shown = str(found["drift"].metadata["first diagnostics"].value)
+        assert "gone.md" in shown
+        assert "docs/a.md" not in shown, "nothing is wrong with it"
+        assert found["documents"].metadata["dagster/row_count"].value == 2
         assert found["documents"].metadata["rows/documents"].value == 2
         assert found["search_database"].metadata["rows/chunks"].value == 2
         version = found["documents"].tags["dagster/data_version"]
@@ -218,9 +245,18 @@ def test_a_run_that_cannot_have_the_lock_fails_clearly(small):
     assert not result.success
 
 
-def test_the_resource_reads_the_projects_configuration(small):
-    (small / "syntropy.toml").write_text("[chunk]\ntarget_tokens = 123\n")
-    assert WorkspaceResource(project=str(small)).workspace().config.chunk.target_tokens == 123
+def test_a_run_reads_the_projects_configuration_and_may_use_no_cache(small):
+    (small / "syntropy.toml").write_text("[embed]\nenabled = false\n[chunk]\ntarget_tokens = 123\n")
+    build(small)
+    job = definitions(small).resolve_job_def("build")
+    with dg.DagsterInstance.ephemeral() as instance:
+        done = job.execute_in_process(
+            instance=instance, run_config={"resources": {"build": {"config": {"full": True}}}}
+        )
+        events = {e.asset_key.to_user_string(): e.materialization for e in done.get_asset_materialization_events()}
+        assert events["chunks"].metadata["up to date"].value is False
+    with open_knowledge(project=small) as knowledge:
+        assert '"target_tokens": 123' in knowledge.database.meta["ranking"]
 
 
 def test_the_workspace_file_loads_from_anywhere(tmp_path):

@@ -143,8 +143,8 @@ def test_what_was_refused_stands_in_nobodys_way(project):
 
 def test_what_was_staged_elsewhere_is_not_published_here(project, tmp_path):
     from pipeline.engine import gate
-    from pipeline.engine.artifacts import Outputs
-    from pipeline.engine.steps import Steps
+    from pipeline.engine.context import Build
+    from pipeline.engine.publication import publish_build
     from pipeline.engine.workspace import make_workspace
 
     root = project(DOCS)
@@ -152,14 +152,14 @@ def test_what_was_staged_elsewhere_is_not_published_here(project, tmp_path):
     before = (out / "manifest.json").read_bytes()
     (root / "docs/a.md").write_text("# Alpha\n\nOther.\n")
     build(root, out=str(tmp_path / "elsewhere"))
-    here = Outputs(Steps(make_workspace(root)), synced_at="2026-01-01T00:00:00Z")
+    here = Build(make_workspace(root), synced_at="2026-01-01T00:00:00Z")
     (out / ".staging").mkdir()
     (out / ".staging/INDEX.md").write_text("of another attempt")
     for check in gate.CHECKS:
         with contextlib.suppress(BuildError):
-            here.run_check(check)
+            gate.run_check(check, here)
     with pytest.raises(BuildError, match="not staged"):
-        here.publish()
+        publish_build(here)
     assert (out / "manifest.json").read_bytes() == before
 
 

@@ -5,12 +5,11 @@ import shutil
 import duckdb
 import pytest
 
-from pipeline.checks import integrity as checks
-from pipeline.checks import parity
+from pipeline.checks.result import Subject
+from pipeline.engine import gate
 from pipeline.store.lock import build_lock
 from pipeline.store.publish import finish_publication, publish
 from pipeline.store.writer import logical_hashes
-from syntropy.contract.config import RankingConfig
 from syntropy.contract.errors import DatabaseError, LockHeldError
 from syntropy.contract.published import DATABASE, MANIFEST, locate, read_manifest, verify_files
 from syntropy.contract.schema import PRIMARY_KEYS, SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK, database_tables
@@ -137,15 +136,13 @@ DAMAGE = [
 
 @pytest.mark.parametrize(("check", "sql"), DAMAGE)
 def test_each_check_finds_the_damage_it_is_for(broken, check, sql):
-    run = {**checks.DATABASE_CHECKS, "full_text_parity": lambda p: parity.full_text_parity(p, RankingConfig())}[check]
-    assert not run(broken(sql)).passed
+    (found,) = [known for known in gate.CHECKS if known.name == check]
+    assert not found.run(Subject(broken(sql))).passed
 
 
 def test_the_checks_pass_on_the_demo(demo):
-    path = demo / "build" / DATABASE
-    for name, check in checks.DATABASE_CHECKS.items():
-        assert check(path).passed, name
-    assert parity.full_text_parity(path, RankingConfig()).passed
+    for check in gate.CHECKS:
+        assert check.run(Subject(demo / "build" / check.artifact)).passed, check.name
 
 
 def test_logical_hashes_see_a_change_and_not_the_order(broken):
