@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.common import save
 from benchmarks.common import syntropy as command
-from syntropy.notes.notebook import Memory
+from syntropy.notes.notebook import Notebook
 from syntropy.read.graph import Edge, Graph, Node
 
 INSIGHTS = 10_000
@@ -39,7 +39,7 @@ def insights(path: Path) -> dict[str, object]:
     def text(length: int) -> str:
         return " ".join(vocabulary[min(WORDS - 1, int(chooser.paretovariate(0.6)) - 1)] for _ in range(length))
 
-    with Memory(path, None) as memory:
+    with Notebook(path, None) as memory:
         added = [_timed(lambda t=t: memory.add_insight(t)) for t in [text(20) for _ in range(INSIGHTS)]]
         asked = [text(4) for _ in range(QUERIES)]
         searched = [_timed(lambda q=q: memory.insights().search(q)) for q in asked]
@@ -63,7 +63,7 @@ def writers(path: Path) -> dict[str, object]:
     for process in processes:
         process.join()
     seconds = time.perf_counter() - started
-    with Memory(path, None) as memory:
+    with Notebook(path, None) as memory:
         ids = [i.id for i in memory.insights().all()]
         rows = len(ids) + len(memory.rules().all()) + len(memory.notes().all(limit=100_000))
     return {
@@ -77,7 +77,7 @@ def writers(path: Path) -> dict[str, object]:
 
 
 def _write(path: Path, worker: int) -> None:
-    with Memory(path, None) as memory:
+    with Notebook(path, None) as memory:
         for number in range(WRITES):
             if number % 3 == 0:
                 memory.rules(write=True).save(f"r-{worker}-{number}", "Never x", now="2026-11-22T00:00:00Z")
@@ -108,7 +108,7 @@ def session_start(path: Path) -> dict[str, object]:
     runs = [command("session-start", "--notes", str(path)).wall * 1000 for _ in range(7)]
     from datetime import UTC, datetime
 
-    with Memory(path, None) as memory:
+    with Notebook(path, None) as memory:
         now = datetime(2026, 11, 22, 1, tzinfo=UTC)
         warm = [_timed(lambda: memory.session(budget=800, now=now)) for _ in range(20)]
     return {"cold_ms": round(statistics.median(runs)), "warm_ms": round(statistics.median(warm), 1)}

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .contract.errors import SyntropyError
-    from .notes.notebook import Memory, open_memory
+    from .notes.notebook import Notebook, open_notes
     from .read.federation import Federation
     from .read.knowledge import Knowledge
     from .read.knowledge import open_knowledge as open  # noqa: A004 (the API's verb)
 
 __version__ = "0.1.0"
-__all__ = ["Federation", "Knowledge", "Memory", "SyntropyError", "__version__", "open", "open_memory"]
+__all__ = ["Federation", "Knowledge", "Notebook", "SyntropyError", "__version__", "open", "open_notes"]
 
 _LAZY = {
-    "open": ("knowledge", "open_knowledge"),
-    "Knowledge": ("knowledge", "Knowledge"),
-    "Memory": ("memory", "Memory"),
-    "open_memory": ("memory", "open_memory"),
-    "Federation": ("federation", "Federation"),
-    "SyntropyError": ("errors", "SyntropyError"),
+    "open": ("read.knowledge", "open_knowledge"),
+    "Knowledge": ("read.knowledge", "Knowledge"),
+    "Notebook": ("notes.notebook", "Notebook"),
+    "open_notes": ("notes.notebook", "open_notes"),
+    "Federation": ("read.federation", "Federation"),
+    "SyntropyError": ("contract.errors", "SyntropyError"),
 }
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-_GROUPS = "knowledge, commands, graph, memory"
+_GROUPS = "knowledge, commands, graph, notes"
 _CLIENTS = ("claude", "cursor", "vscode", "zed")
 _FORMATS = ("openai", "anthropic", "json-schema")
 

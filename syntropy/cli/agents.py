@@ -63,7 +63,7 @@ def serve(given: argparse.Namespace) -> int:
 
 
 def tools(given: argparse.Namespace) -> int:
-    """Print function definitions; without a published knowledge those of all groups but `memory`."""
+    """Print function definitions; without a published knowledge those of all groups but `notes`."""
     from syntropy.tools.formats import definitions
     from syntropy.tools.table import GROUPS, of_groups
     from syntropy.tools.toolbox import checked_groups, default_groups
@@ -76,7 +76,7 @@ def tools(given: argparse.Namespace) -> int:
         except SyntropyError:
             if given.project or given.out or given.db:
                 raise
-            groups = tuple(group for group in GROUPS if group != "memory")
+            groups = tuple(group for group in GROUPS if group != "notes")
     print_json(definitions(of_groups(groups), given.format))
     return 0
 
@@ -200,8 +200,8 @@ def _arguments(given: argparse.Namespace, groups: tuple[str, ...]) -> list[str]:
             found += [f"--{name}", str(Path(value).resolve())]
     if not found:
         found = ["--db", str(file.resolve())]
-    if "memory" in groups and root is None:
-        warn("the tools of the group memory need a project: add --project")
+    if "notes" in groups and root is None:
+        warn("the tools of the group notes need a project: add --project")
     return found + (["--tools", ",".join(groups)] if groups else [])
 
 

@@ -15,7 +15,7 @@ from syntropy.contract.config import find_project
 from syntropy.contract.errors import ProjectNotFoundError, UsageError
 from syntropy.contract.times import iso, now
 from syntropy.notes import transfer
-from syntropy.notes.notebook import Memory, now_utc, open_memory
+from syntropy.notes.notebook import Notebook, now_utc, open_notes
 from syntropy.notes.rules_and_notes import Conflict
 from syntropy.notes.store import NotesError
 
@@ -296,12 +296,12 @@ def session_start(given: argparse.Namespace) -> int:
     return 0
 
 
-def _memory(given: argparse.Namespace, *, alone: bool = False) -> Memory:
+def _memory(given: argparse.Namespace, *, alone: bool = False) -> Notebook:
     """The notes, with the project's published knowledge where there is some, unless they stand `alone`."""
     named = getattr(given, "project", "") or os.environ.get("SYNTROPY_PROJECT")
     if named and find_project(Path(named)) is None:
         raise ProjectNotFoundError(f"no project at {named}", hint="run `syntropy init` there, or leave out --project")
-    memory = open_memory(named or None, user=given.user or bool(given.file_path), alone=alone)
+    memory = open_notes(named or None, user=given.user or bool(given.file_path), alone=alone)
     if given.file_path:
         memory.path = Path(given.file_path)
     return memory

@@ -107,9 +107,9 @@ def _fresh(knowledge: Knowledge, given: argparse.Namespace) -> list[Fresh]:
     path = knowledge.project / knowledge.config.notes.path
     if not path.is_file():
         return []
-    from syntropy.notes.notebook import Memory  # sqlite3 takes 5 ms, and most projects have no notes
+    from syntropy.notes.notebook import Notebook  # sqlite3 takes 5 ms, and most projects have no notes
 
-    memory = Memory(path, None)
+    memory = Notebook(path, None)
     try:
         recalled = memory.recall(" ".join(given.query), limit=given.limit or knowledge.config.search.limit)
     finally:

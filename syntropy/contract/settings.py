@@ -242,7 +242,7 @@ class ServeConfig:
     """What agents are offered (`syntropy serve`, `syntropy tools`)."""
 
     tools: tuple[str, ...] = _doc(
-        "groups: knowledge, commands, graph, memory (which writes); empty: those there is something for", ()
+        "groups: knowledge, commands, graph, notes (which writes); empty: those there is something for", ()
     )
 
 

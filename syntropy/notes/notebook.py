@@ -60,7 +60,7 @@ class Recall:
     warning: str = ""
 
 
-def open_memory(project: str | Path | None = None, *, user: bool = False, alone: bool = False) -> Memory:
+def open_notes(project: str | Path | None = None, *, user: bool = False, alone: bool = False) -> Notebook:
     """The living layer of a project (the one around this folder by default), with its published knowledge.
 
     `alone` leaves the knowledge closed; where there is none, the notes stand alone. Raises ConfigError.
@@ -75,7 +75,7 @@ def open_memory(project: str | Path | None = None, *, user: bool = False, alone:
     if root is not None and not alone:
         with contextlib.suppress(DatabaseError):
             knowledge = open_knowledge(project=root, config=config)
-    return Memory(notes_path(config, root, user=user), knowledge)
+    return Notebook(notes_path(config, root, user=user), knowledge)
 
 
 def merged(hits: Sequence[Hit], fresh: Sequence[Fresh]) -> list[Hit | Fresh]:
@@ -101,7 +101,7 @@ def notes_path(config: Config, project: Path | None, *, user: bool = False) -> P
     return project / config.notes.path
 
 
-class Memory:
+class Notebook:
     """The notes at a path beside the canonical knowledge, which may be missing. A context manager."""
 
     def __init__(
@@ -110,7 +110,7 @@ class Memory:
         """`borrowed`: the knowledge stays open when this is closed."""
         self.path, self._knowledge, self._clock, self._borrowed = path, knowledge, clock, borrowed
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Notebook:
         return self
 
     def __exit__(

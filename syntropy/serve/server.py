@@ -154,9 +154,7 @@ class Adapter:
         if desk.notes_file is None:
             return "There is no project here, so there are no saved rules."
         with desk.memory() as memory:
-            told = memory.session(
-                budget=int(budget or SESSION_BUDGET), now=now(), maintain="memory" in self._box.groups
-            )
+            told = memory.session(budget=int(budget or SESSION_BUDGET), now=now(), maintain="notes" in self._box.groups)
         return visible(told.text()) or "No rules are saved, and nothing happened lately."
 
     async def _complete(self, _: object, params: types.CompleteRequestParams) -> types.CompleteResult:

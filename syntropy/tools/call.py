@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..contract.budget import cut, tokens
 from ..contract.errors import UsageError
-from ..notes.notebook import Memory, notes_path, now_utc
+from ..notes.notebook import Notebook, notes_path, now_utc
 from ..notes.store import NotesError
 from ..read.graph import Graph
 from .edition import Edition
@@ -44,12 +44,12 @@ class Desk:
         return notes_path(self.knowledge.config, self.knowledge.project)
 
     @contextlib.contextmanager
-    def memory(self) -> Iterator[Memory]:
+    def memory(self) -> Iterator[Notebook]:
         """The notes, for this call. Raises UsageError without a project."""
         path = self.notes_file
         if path is None:
             raise UsageError("there is no project here that could hold notes", hint="serve it with --project")
-        memory = Memory(path, self.knowledge, clock=self.clock, borrowed=True)
+        memory = Notebook(path, self.knowledge, clock=self.clock, borrowed=True)
         try:
             yield memory
         finally:

@@ -1,4 +1,4 @@
-"""The tools of the group `memory`: they write, and are offered only where that is wanted."""
+"""The tools of the group `notes`: they write, and are offered only where that is wanted."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from . import graph_tools as graph
 from . import knowledge_tools as knowledge
 from . import note_tools as memory
 
-GROUPS = ("knowledge", "commands", "graph", "memory")
+GROUPS = ("knowledge", "commands", "graph", "notes")
 
 
 @dataclass(frozen=True)
@@ -172,18 +172,18 @@ TOOLS = (
         {"length": "integer", "nodes": "array", "relations": "array"},
     ),
     Tool(
-        "memory", "add_insight", "Keep what was learned; it is linked to known entities.",
+        "notes", "add_insight", "Keep what was learned; it is linked to known entities.",
         memory.add_insight,
         (_must("text"), _may("project"), _may("tags", "", _TEXTS), _may("linked_entities", "ids, e.g. DP-005", _TEXTS)),
         {"id": "string", "confidence": "number", "linked": "array", "suggested": "array"}, writes=True,
     ),
     Tool(
-        "memory", "search_insights", "Find insights.",
+        "notes", "search_insights", "Find insights.",
         memory.search_insights, (_must("query"), _may("limit", "", _number(10, 20)), _CURSOR),
         {"insights": "array"},
     ),
     Tool(
-        "memory", "confirm_links", "Say which links of an insight hold, or which insight replaces it.",
+        "notes", "confirm_links", "Say which links of an insight hold, or which insight replaces it.",
         memory.confirm_links,
         (
             _must("insight_id", "e.g. TK-001"), _must("accepted", "entity ids", _TEXTS),
@@ -192,20 +192,20 @@ TOOLS = (
         {"id": "string", "confidence": "number", "relations": "object"}, writes=True,
     ),
     Tool(
-        "memory", "save_rule", "Save a rule that every session is told; the same label replaces it.",
+        "notes", "save_rule", "Save a rule that every session is told; the same label replaces it.",
         memory.save_rule, (_must("label", "short key"), _must("content")),
         {"label": "string", "content": "string"}, writes=True, destroys=True,
     ),
     Tool(
-        "memory", "delete_rule", "Delete a saved rule for good.",
+        "notes", "delete_rule", "Delete a saved rule for good.",
         memory.delete_rule, (_must("label"),), {"deleted": "string"}, writes=True, destroys=True,
     ),
     Tool(
-        "memory", "list_rules", "Saved rules; detailed: also those of the project's files.",
+        "notes", "list_rules", "Saved rules; detailed: also those of the project's files.",
         memory.list_rules, (_DETAILED, _CURSOR), {"rules": "array"},
     ),
     Tool(
-        "memory", "save_note", "Write a note for later sessions.",
+        "notes", "save_note", "Write a note for later sessions.",
         memory.save_note,
         (
             _must("type", "", {"type": "string", "enum": list(TYPES)}), _must("content"),
@@ -214,7 +214,7 @@ TOOLS = (
         {"id": "integer", "type": "string"}, writes=True,
     ),
     Tool(
-        "memory", "list_notes", "Notes, the newest first.",
+        "notes", "list_notes", "Notes, the newest first.",
         memory.list_notes,
         (
             _may("type", "", {"type": "string", "enum": list(TYPES)}), _may("since", "date"), _may("project"),

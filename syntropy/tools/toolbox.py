@@ -41,7 +41,7 @@ class Toolbox:
     def __init__(
         self, publication: Publication, groups: Sequence[str] = (), *, clock: Callable[[], str] = now_utc
     ) -> None:
-        """Without groups those that the knowledge has something for, but not `memory`, which writes.
+        """Without groups those that the knowledge has something for, but not `notes`, which writes.
 
         Raises UsageError for unknown ones.
         """

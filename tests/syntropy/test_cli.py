@@ -194,7 +194,7 @@ def test_nobodys_files_are_overwritten(project):
     (root / "syntropy.toml").write_text(
         '[embed]\nenabled = false\n[paths]\nout = "out"\nindex_copy = ".ce/index.json"\n'
     )
-    assert "is no syntropy-index.json" in run("build", "--project", str(root), check=7).stderr
+    assert "is not a syntropy-index.json" in run("build", "--project", str(root), check=7).stderr
     assert (root / ".ce/index.json").read_text() == "{}"
 
 

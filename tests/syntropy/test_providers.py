@@ -11,7 +11,7 @@ import syntropy
 import syntropy.store.embedding_endpoint as module
 from assets.run import build
 from syntropy.contract.config import EmbedConfig, load_config
-from syntropy.contract.errors import BuildError, ConfigError, EncoderError
+from syntropy.contract.errors import ConfigError, EncoderError
 from syntropy.store.embedding_endpoint import Endpoint
 
 DIMENSION = 24
@@ -132,7 +132,7 @@ def test_nothing_embedded_is_lost_when_the_endpoint_dies(server, project, monkey
     config = f'[embed]\nengine = "openai"\nmodel = "tiny"\nbase_url = "{server.url}"\n'
     root = project({f"docs/{n:02}.md": f"# Page {n}\n\nText {n}.\n" for n in range(12)}, config)
     server.failures = [200, 200, *[500] * 10]
-    with pytest.raises(BuildError, match="did not answer"):
+    with pytest.raises(EncoderError, match="did not answer"):
         build(root)
     server.failures, server.requests = [], []
     build(root)

@@ -104,7 +104,7 @@ def test_the_database_alone_is_enough(root, tmp_path):
     shutil.copy(root / "build/syntropy.duckdb", alone)
     shutil.rmtree(root)
     with Publication(lambda: syntropy.open(db=alone)) as publication:
-        box = Toolbox(publication, ("knowledge", "commands", "graph", "memory"))
+        box = Toolbox(publication, ("knowledge", "commands", "graph", "notes"))
         assert texts(box) == {"0"}
         assert json.loads(box.call("get_document", {"path": "docs/a.md"}).text)["title"] == "Page a"
         refused = box.call("save_rule", {"label": "x", "content": "y"})

@@ -12,10 +12,10 @@ from assets.run import build
 from syntropy.contract.config import Config, SearchConfig, load_config
 from syntropy.contract.errors import ConfigError, DatabaseError, EncoderError, UsageError
 from syntropy.contract.published import DATABASE, locate
+from syntropy.contract.synonyms import SYNONYMS
 from syntropy.search.fusion import Candidate, boost, fuse
 from syntropy.search.passages import snippet
 from syntropy.search.profiles import resolved_profile
-from syntropy.search.query import SYNONYMS
 
 MODES = ("fast", "semantic", "hybrid")
 

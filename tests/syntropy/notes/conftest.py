@@ -3,7 +3,7 @@
 import pytest
 
 from syntropy.notes.note_links import Entity, Linker
-from syntropy.notes.notebook import Memory
+from syntropy.notes.notebook import Notebook
 
 ENTITIES = [
     Entity("LAW-017", "Conway's Law", ("콘웨이의 법칙", "도메인 경계"), ("architecture",), "Systems mirror teams."),
@@ -16,7 +16,7 @@ KOREAN = "마이크로서비스 분리 시 도메인 경계를 먼저 식별하�
 
 @pytest.fixture
 def memory(tmp_path):
-    with Memory(tmp_path / "notes.sqlite", None, clock=lambda: "2026-11-22T10:00:00Z") as made:
+    with Notebook(tmp_path / "notes.sqlite", None, clock=lambda: "2026-11-22T10:00:00Z") as made:
         made.__dict__["linker"] = Linker(ENTITIES)
         made.known = lambda name: any(e.id == name for e in ENTITIES)
         yield made

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import syntropy
 from syntropy.cli import main
 from syntropy.contract.errors import UsageError
-from syntropy.notes.notebook import Memory, merged
+from syntropy.notes.notebook import Notebook, merged
 from syntropy.notes.rules_and_notes import Maintenance, Note, contradictions
 from syntropy.notes.session import HEADING, session
 from tests.syntropy.notes.conftest import KOREAN
@@ -94,7 +94,7 @@ def test_edit_and_delete(memory):
 
 
 def test_meaning_finds_what_words_do_not(demo, tmp_path):
-    with syntropy.open(demo) as knowledge, Memory(tmp_path / "n.sqlite", knowledge) as memory:
+    with syntropy.open(demo) as knowledge, Notebook(tmp_path / "n.sqlite", knowledge) as memory:
         memory.add_insight("Parcels that are late need a message to the customer")
         memory.add_insight("The printer likes short labels")
         query = "delayed shipment notification"
@@ -224,7 +224,7 @@ def test_a_handoff_that_repeats_recent_context_is_left_out():
 
 
 def test_fresh_and_canonical_hits_are_merged(demo, tmp_path):
-    with Memory(tmp_path / "n.sqlite", None) as memory, syntropy.open(demo) as knowledge:
+    with Notebook(tmp_path / "n.sqlite", None) as memory, syntropy.open(demo) as knowledge:
         memory.add_insight("zebra crossings confuse the tracking page")
         fresh = memory.recall("zebra crossings").hits
         both = merged(knowledge.search("tracking page").hits, fresh)
@@ -261,7 +261,7 @@ def test_the_command_line(demo, tmp_path, capsys):
 def test_a_build_may_take_the_notes_in(tmp_path):
     (tmp_path / "syntropy.toml").write_text("[embed]\nenabled = false\n[notes]\nin_build = true\n")
     (tmp_path / "README.md").write_text("# Project\n\nOurs.\n")
-    with syntropy.open_memory(tmp_path) as memory:
+    with syntropy.open_notes(tmp_path) as memory:
         memory.add_insight("Zebra crossings confuse the tracking page", tags=["maps"])
         memory.notes(write=True).save("decision", "We bound retries by time", now="2026-01-01T00:00:00Z")
     build = ["build", "--project", str(tmp_path), "--quiet"]
@@ -275,7 +275,7 @@ def test_a_build_may_take_the_notes_in(tmp_path):
             ("maps",),
         )
         assert knowledge.search("bound retries", mode="fast", tags=["decision"]).hits
-    with syntropy.open_memory(tmp_path) as memory:
+    with syntropy.open_notes(tmp_path) as memory:
         memory.insights(write=True).delete("TK-001")
     assert main(build) == 0
     with syntropy.open(tmp_path) as knowledge:
@@ -283,7 +283,7 @@ def test_a_build_may_take_the_notes_in(tmp_path):
 
 
 def test_search_shows_fresh_insights_and_can_leave_them_out(demo, capsys):
-    with syntropy.open_memory(demo) as memory:
+    with syntropy.open_notes(demo) as memory:
         memory.add_insight("Zebra crossings confuse the tracking page")
         path = memory.path
     try:

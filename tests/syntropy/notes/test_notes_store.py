@@ -15,7 +15,7 @@ import pytest
 
 from syntropy.contract.errors import UsageError
 from syntropy.notes.insights import Insights
-from syntropy.notes.notebook import Memory
+from syntropy.notes.notebook import Notebook
 from syntropy.notes.store import MIGRATIONS, NotesError, NotesStore
 from syntropy.notes.transfer import export_lines, import_lines
 from tests.conftest import ROOT
@@ -43,7 +43,7 @@ def test_export_and_import_are_lossless_and_merge(memory, tmp_path):
 def test_importing_another_file_keeps_both(tmp_path):
     exports = []
     for name, stamp in (("a", "2026-01-01T00:00:00Z"), ("b", "2026-02-01T00:00:00Z")):
-        with Memory(tmp_path / f"{name}.sqlite", None, clock=lambda stamp=stamp: stamp) as memory:
+        with Notebook(tmp_path / f"{name}.sqlite", None, clock=lambda stamp=stamp: stamp) as memory:
             memory.add_insight(f"insight of {name}")
             memory.notes(write=True).save("issue", f"note of {name}", now=stamp)
             memory.rules(write=True).save("shared", f"Never {name}", now=stamp)
@@ -51,7 +51,7 @@ def test_importing_another_file_keeps_both(tmp_path):
                 memory.add_insight("newer insight of b")
                 memory.confirm_links("TK-001", merged_with="TK-002")
             exports.append(list(export_lines(memory.reader)))
-    with Memory(tmp_path / "a.sqlite", None) as memory:
+    with Notebook(tmp_path / "a.sqlite", None) as memory:
         done = import_lines(memory.writer, exports[1])
         assert sorted(i.content for i in memory.insights().all(superseded=True)) == [
             "insight of a", "insight of b", "newer insight of b",
@@ -141,7 +141,7 @@ def test_a_file_of_the_seeds_schema_opens(tmp_path):
         connection.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, type TEXT, content TEXT)")
         connection.execute("INSERT INTO entries (type, content) VALUES ('decision', 'old note')")
     connection.close()
-    with Memory(path, None) as memory:
+    with Notebook(path, None) as memory:
         assert [f.insight.id for f in memory.insights().search("facade")] == ["TK-007"]
         assert memory.add_insight("next").insight.id == "TK-008"
         assert [n.content for n in memory.notes().all()] == ["old note"]
@@ -153,7 +153,7 @@ def test_missing_damaged_and_newer_files(tmp_path):
         NotesStore(tmp_path / "none.sqlite")
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(b"SQLite format 3\0" + b"garbage" * 2000)
-    memory = Memory(damaged, None)
+    memory = Notebook(damaged, None)
     assert "left out" in memory.recall("x").warning
     with pytest.raises(NotesError, match="set aside"):
         memory.add_insight("x")
@@ -190,7 +190,7 @@ def test_a_new_file_that_somebody_reads_is_waited_for(tmp_path):
 
 
 def write_many(path, worker, count):
-    with Memory(path, None) as memory:
+    with Notebook(path, None) as memory:
         for number in range(count):
             if number % 3 == 0:
                 memory.rules(write=True).save(f"r-{worker}-{number}", "Never x", now="2026-01-01T00:00:00Z")
@@ -209,7 +209,7 @@ def test_concurrent_writers_lose_nothing(tmp_path):
     for worker in workers:
         worker.join()
     assert [w.exitcode for w in workers] == [0] * 8
-    with Memory(path, None) as memory:
+    with Notebook(path, None) as memory:
         assert len(memory.rules().all()) == 160
         assert len(memory.notes().all()) == 160
         assert sorted(i.id for i in memory.insights().all()) == [f"TK-{n:03d}" for n in range(1, 161)]
@@ -218,8 +218,8 @@ def test_concurrent_writers_lose_nothing(tmp_path):
 def test_a_killed_writer_leaves_old_or_new(tmp_path):
     path = tmp_path / "notes.sqlite"
     script = (
-        "import sys; from syntropy.notes.notebook import Memory; from pathlib import Path\n"
-        "m = Memory(Path(sys.argv[1]), None)\n"
+        "import sys; from syntropy.notes.notebook import Notebook; from pathlib import Path\n"
+        "m = Notebook(Path(sys.argv[1]), None)\n"
         "while True: print(m.add_insight('an insight').insight.id, flush=True)"
     )
     chooser = random.Random(5)
@@ -260,6 +260,6 @@ def test_a_killed_migration_leaves_old_or_new(tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()
-        with Memory(path, None) as memory:
+        with Notebook(path, None) as memory:
             assert len(memory.insights(write=True).all()) == 300
             assert memory.insights().search("number 250")[0].insight.id == "TK-250"

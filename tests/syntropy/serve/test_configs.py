@@ -15,7 +15,7 @@ from tests.syntropy.serve.test_process import HELLO
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_printed_configuration_starts_a_server(demo, tmp_path, client, capsys):
-    assert main(["serve", "--project", str(demo), "--tools", "knowledge,memory", "--print-config", client]) == 0
+    assert main(["serve", "--project", str(demo), "--tools", "knowledge,notes", "--print-config", client]) == 0
     printed = capsys.readouterr()
     config = json.loads(printed.out)
     assert "json" in printed.err
@@ -37,9 +37,9 @@ def test_a_configuration_that_would_not_start_is_refused(demo, project, tmp_path
     for wrong in (["--out", str(tmp_path)], ["--project", str(project({"a.md": "# A"}))], ["--tools", "magic"]):
         assert main(["serve", *wrong, "--print-config", "claude"]) != 0
         assert capsys.readouterr().out == ""
-    assert main(["serve", "--out", str(demo / "build"), "--tools", "memory", "--print-config", "claude"]) == 0
+    assert main(["serve", "--out", str(demo / "build"), "--tools", "notes", "--print-config", "claude"]) == 0
     assert "add --project" in capsys.readouterr().err
-    both = ["--project", str(demo), "--out", str(demo / "build"), "--tools", "memory"]
+    both = ["--project", str(demo), "--out", str(demo / "build"), "--tools", "notes"]
     assert main(["serve", *both, "--print-config", "claude"]) == 0
     args = json.loads(capsys.readouterr().out)["mcpServers"]["syntropy"]["args"]
     assert args[args.index("--project") + 1] == str(demo)
@@ -56,7 +56,7 @@ def test_a_running_server_is_named_by_its_address(demo, capsys, client, key):
 
 @pytest.mark.parametrize("form", ["openai", "anthropic", "json-schema"])
 def test_definitions_for_models_come_from_the_table(demo, capsys, form):
-    assert main(["tools", "--format", form, "--tools", "knowledge,commands,graph,memory", "--project", str(demo)]) == 0
+    assert main(["tools", "--format", form, "--tools", "knowledge,commands,graph,notes", "--project", str(demo)]) == 0
     defined = json.loads(capsys.readouterr().out)
     found = {}
     for one in defined:
@@ -74,7 +74,7 @@ def test_definitions_follow_what_the_knowledge_holds(project, demo, capsys):
     assert {one["name"] for one in json.loads(capsys.readouterr().out)} == {
         tool.name for tool in TOOLS if tool.group == "knowledge"
     }
-    (root / "syntropy.toml").write_text('[embed]\nenabled = false\n[serve]\ntools = ["memory"]\n')
+    (root / "syntropy.toml").write_text('[embed]\nenabled = false\n[serve]\ntools = ["notes"]\n')
     main(["tools", "--project", str(root)])
     assert "save_rule" in {one["name"] for one in json.loads(capsys.readouterr().out)}
     main(["tools", "--project", str(demo)])
@@ -84,4 +84,4 @@ def test_definitions_follow_what_the_knowledge_holds(project, demo, capsys):
 def test_unknown_groups_are_refused(demo, capsys):
     assert main(["tools", "--tools", "magic", "--project", str(demo)]) == 2
     assert main(["serve", "--tools", "magic", "--project", str(demo)]) == 2
-    assert "knowledge, commands, graph, memory" in capsys.readouterr().err
+    assert "knowledge, commands, graph, notes" in capsys.readouterr().err

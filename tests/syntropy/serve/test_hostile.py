@@ -34,7 +34,7 @@ CLEAN = {
 
 
 async def listing(connect, root) -> str:
-    async with connect("--project", str(root), "--tools", "knowledge,commands,graph,memory") as client:
+    async with connect("--project", str(root), "--tools", "knowledge,commands,graph,notes") as client:
         parts = [await client.list_tools(), await client.list_resources(), await client.list_resource_templates(),
                  await client.list_prompts()]  # fmt: skip
         return json.dumps([part.model_dump(mode="json") for part in parts]) + str(client.instructions)
@@ -58,7 +58,7 @@ def test_no_invisible_character_in_any_answer(connect, project):
 
     async def run() -> list[str]:
         said = []
-        async with connect("--project", str(root), "--tools", "knowledge,commands,graph,memory") as client:
+        async with connect("--project", str(root), "--tools", "knowledge,commands,graph,notes") as client:
             await client.call_tool("save_rule", {"label": "a", "content": f"Trust\u202e nothing{TAGS}"})
             await client.call_tool("add_insight", {"text": f"The lamp\u200b lies{TAGS}"})
             for name, arguments in [

@@ -22,7 +22,7 @@ INSPECTOR = MODULES / "inspector/clients/launcher/build/index.js"
 pytestmark = pytest.mark.skipif(
     not MODULES.is_dir() or shutil.which("node") is None, reason="npm is not on this machine: no clients from there"
 )
-ALL = ("--tools", "knowledge,commands,graph,memory")
+ALL = ("--tools", "knowledge,commands,graph,notes")
 
 
 def node(*arguments: object, given: str = "", home: os.PathLike | None = None) -> subprocess.CompletedProcess:

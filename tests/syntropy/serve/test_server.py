@@ -15,7 +15,7 @@ from syntropy.tools.table import TOOLS
 from tests.seed_tools import ROWS
 
 ERAS = ("legacy", "2026-07-28")
-ALL = ("--tools", "knowledge,commands,graph,memory")
+ALL = ("--tools", "knowledge,commands,graph,notes")
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -60,7 +60,7 @@ def test_lists_resources_prompts_and_completions(connect, served, era):
     async def run() -> None:
         async with connect("--project", str(served), era=era) as client:
             tools = (await client.list_tools()).tools
-            assert {t.name for t in tools} == {t.name for t in TOOLS if t.group != "memory"}
+            assert {t.name for t in tools} == {t.name for t in TOOLS if t.group != "notes"}
             for tool in tools:
                 assert tool.input_schema["additionalProperties"] is False
                 assert tool.output_schema

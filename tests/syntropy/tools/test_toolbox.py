@@ -47,7 +47,7 @@ def root(tmp_path_factory):
     )
     (root / "syntropy.toml").write_text("[embed]\nenabled = false\n")
     build(root)
-    with syntropy.open_memory(root) as memory:
+    with syntropy.open_notes(root) as memory:
         memory.rules(write=True).save("long", "Always " + "한국어 " * 2_000, now="2026-11-22T00:00:00Z")
         for n in range(60):
             memory.rules(write=True).save(f"r{n:02}", f"Never {n}", now="2026-11-22T00:00:00Z")
