@@ -56,7 +56,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shared = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "demo"
     with FileLock(f"{shared}.lock"):
         if not (shared / "done").exists():
-            from assets.run import build
+            from tests.quick import build
 
             shutil.rmtree(shared, ignore_errors=True)
             copy_demo(shared / "acme")

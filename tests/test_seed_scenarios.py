@@ -7,7 +7,6 @@ import time
 import jsonschema
 import pytest
 
-from assets.run import build
 from pipeline.extract.document import extract
 from pipeline.formats.page import Page
 from pipeline.render.index_schema import INDEX_SCHEMA
@@ -15,6 +14,7 @@ from pipeline.sources.protocol import SourceText
 from syntropy.contract.errors import DatabaseError, DocumentNotFoundError
 from syntropy.contract.published import INDEX_JSON
 from syntropy.read.knowledge import open_knowledge
+from tests.quick import build
 
 FILES = {
     ".ce/PRPs/system/executed/PRP-1-validation.md": "---\ntitle: Core Validation\nverified: true\n---\n## Implementation\n- `ce/v.py`\n",

@@ -10,7 +10,8 @@ from pipeline.engine.artifacts import files_of, place_of, require_staged
 from pipeline.engine.context import Build
 from pipeline.engine.facts import manifest_facts
 from pipeline.engine.history import counted, record_published
-from pipeline.engine.stages import ARTIFACTS, SCAN
+from pipeline.engine.runner import run_stage
+from pipeline.engine.stages import ARTIFACTS, SCAN, STAGES
 from pipeline.render.manifest_json import render_manifest
 from pipeline.sources.protocol import SourceFile
 from pipeline.store.publish import finish_publication, publish
@@ -48,6 +49,21 @@ def publish_build(build: Build) -> tuple[bool, dict[str, Any]]:
     copied = _copy_index(build)
     _tell_readers(build, published=bool(staged) or copied)
     return bool(staged) or copied, {"published": staged, "unchanged": [a for a in inputs if a not in staged]}
+
+
+def run_build(build: Build) -> bool:
+    """All stages, checks and the publication, one after another, without Dagster; True where it published anew.
+
+    Raises BuildError, as for a check that fails. What a scheduler adds (events, retries, a UI) is the shell's.
+    """
+    for stage in STAGES:
+        run_stage(stage, build)
+    for check in gate.CHECKS:
+        found = gate.run_check(check, build)
+        if not found.passed:
+            raise gate.failure(check, found.figures)
+    published, _ = publish_build(build)
+    return published
 
 
 def _publish_staged(build: Build, inputs: dict[str, str], staged: list[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from syntropy.contract.published import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, QUERY_SCRIPT
@@ -218,6 +219,7 @@ def stage_named(name: str) -> Stage:
     return next(stage for stage in STAGES if stage.name == name)
 
 
+@lru_cache(maxsize=64)
 def source_of(name: str) -> tuple[str, str]:
     """(stage, table) of a name in `reads`. Raises KeyError where no stage, or more than one, makes it."""
     stage, dot, table = name.rpartition(".")
@@ -227,10 +229,11 @@ def source_of(name: str) -> tuple[str, str]:
     return found[0]
 
 
-def readers_after(stage: Stage) -> set[tuple[str, str]]:
+@lru_cache(maxsize=32)
+def readers_after(stage: Stage) -> frozenset[tuple[str, str]]:
     """(stage, table) of all that is still read behind this stage."""
     behind = STAGES[STAGES.index(stage) + 1 :]
-    return {read for later in behind for read in later.inputs}
+    return frozenset(read for later in behind for read in later.inputs)
 
 
 def picture() -> str:

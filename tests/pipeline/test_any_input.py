@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from assets.run import build
 from pipeline.extract.extraction import extract_texts
 from pipeline.formats import openapi
 from pipeline.formats.page import Page, Pages
 from pipeline.sources.protocol import SourceText
 from syntropy.contract.config import SecretsConfig
 from syntropy.read.knowledge import open_knowledge
+from tests.quick import build
 
 SCRIPTS = {
     "latin": "Übergrößenträger", "greek": "ΟΔΥΣΣΕΥΣ", "cyrillic": "Ёжиков", "armenian": "Հայաստան", "hebrew": "שָׁלוֹם",

@@ -8,9 +8,9 @@ import pytest
 import syntropy
 from pipeline.link.duplicates import near_duplicate_relations
 from pipeline.sources.canonical import read_catalogue
-from syntropy.cli import main
 from syntropy.contract.schema import ENTITY_KINDS
 from tests.conftest import ROOT
+from tests.quick import build
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def relations(root):
 
 
 def test_declared_inverse_and_inferred_relations(project):
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     found = relations(project)
     assert ("RF-1", "solves", "SMELL-01", "entry") in found
     assert ("SMELL-01", "solved_by", "RF-1", "inverse") in found
@@ -63,7 +63,7 @@ def test_declared_inverse_and_inferred_relations(project):
 
 
 def test_kinds_keys_and_tags_come_from_the_catalogue(project):
-    main(["build", "--project", str(project), "--quiet"])
+    build(project)
     with syntropy.open(project) as knowledge:
         law = knowledge.document("LAW-042-S")
         assert (law.kind, law.title, law.tags) == ("law", "Single Responsibility", ("design",))
@@ -74,10 +74,10 @@ def test_kinds_keys_and_tags_come_from_the_catalogue(project):
 
 
 def test_a_change_of_the_catalogue_touches_its_entities_only(project):
-    main(["build", "--project", str(project), "--quiet"])
+    build(project)
     place = project / "raw/relations.json"
     place.write_text(place.read_text().replace('"design"', '"structure"'))
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     with syntropy.open(project) as knowledge:
         assert knowledge.document("LAW-042-S").tags == ("structure",)
 
@@ -126,15 +126,14 @@ def test_written_entries_win_and_both_lacks_are_drift(tmp_path):
         {"id": "cmd-old", "type": "command", "title": "tool old"},
     ]
     (folder / "commands.json").write_text(json.dumps(entries))
-    build = ["build", "--project", str(tmp_path), "--quiet"]
-    assert main(build) == 0
+    build(tmp_path)
     with syntropy.open(tmp_path) as knowledge:
         rows = knowledge.database.rows("SELECT key, summary FROM documents ORDER BY key")
         violations = {(v.type, v.message.split("'")[1]) for v in knowledge.drift().violations}
     assert rows == [("cmd-go", "Written go."), ("cmd-old", ""), ("cmd-tool-stop", "Generated stop.")]
     assert {("undocumented-command", "tool stop"), ("gone-command", "tool old")} <= violations
     (folder / "commands.json").write_text(json.dumps(entries[1:]))
-    assert main(build) == 0  # the generated entry comes back although its source did not change
+    build(tmp_path)  # the generated entry comes back although its source did not change
     with syntropy.open(tmp_path) as knowledge:
         assert ("Generated go.",) in knowledge.database.rows("SELECT summary FROM documents")
 
@@ -164,7 +163,7 @@ def test_copies_are_one_hit_that_names_the_others(tmp_path):
     (tmp_path / "docs").mkdir()
     for name in ("a", "b"):
         (tmp_path / f"docs/{name}.md").write_text("# Tariffs\n\nWhat a parcel costs by weight.\n")
-    main(["build", "--project", str(tmp_path), "--quiet"])
+    build(tmp_path)
     with syntropy.open(tmp_path) as knowledge:
         hits = knowledge.search("tariffs", mode="fast").hits
         assert [(h.citation.path, h.copies) for h in hits] == [("docs/a.md", ("docs/b.md",))]
@@ -176,7 +175,7 @@ def test_secrets_never_reach_the_artifacts(tmp_path):
     value = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC3"
     (tmp_path / "syntropy.toml").write_text("")
     (tmp_path / "notes.md").write_text(f"# Notes\n\nThe key is {value} for now.\n")
-    assert main(["build", "--project", str(tmp_path), "--quiet"]) == 0
+    build(tmp_path)
     for path in (tmp_path / "build").rglob("*"):
         if path.is_file():
             assert value.encode() not in path.read_bytes()
@@ -197,7 +196,7 @@ def test_texts_with_headings(tmp_path):
         json.dumps({"cells": [{"cell_type": "markdown", "source": "# Notebook"}], "nbformat": 4})
     )
     (tmp_path / "glossary.csv").write_text("term,definition\nManifest,List of parcels\n")
-    assert main(["build", "--project", str(tmp_path), "--quiet"]) == 0
+    build(tmp_path)
     with syntropy.open(tmp_path) as knowledge:
         assert "Vans stand here" in knowledge.section("a.rst", "Parking").text
         assert "Lift with care" in knowledge.section("b.adoc", "Loading").text
@@ -213,7 +212,7 @@ def test_agent_logs_have_their_tags(tmp_path):
     folder = tmp_path / ".claude/logs"
     folder.mkdir(parents=True)
     (folder / "2026-02-15.md").write_text("# 2026-02-15\n\n## 22:36 | decision | queue, retries\n\nWe bound retries.\n")
-    assert main(["build", "--project", str(tmp_path), "--quiet"]) == 0
+    build(tmp_path)
     with syntropy.open(tmp_path) as knowledge:
         found = knowledge.search("bound retries", tags=["decision"], mode="fast").hits[0]
         assert (found.kind, found.tags) == ("memory", ("decision", "queue", "retries"))

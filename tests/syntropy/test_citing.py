@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import syntropy
-from assets.run import build
 from syntropy.cli import main
 from syntropy.contract.errors import UsageError
 from syntropy.read.citations import proof_of, standing
+from tests.quick import build
 
 TEXT = "# Lamps\n\nThe lamp turns once a minute.\nIt is lit at dusk.\n\n## Oil\n\nOne barrel a week.\n"
 

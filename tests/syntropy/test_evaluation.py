@@ -8,11 +8,11 @@ import sys
 import pytest
 
 import syntropy
-from assets.run import build
 from syntropy.contract.errors import BuildError, UsageError
 from syntropy.read.evaluation import GREP, compare, evaluate, metrics, read_golden
 from syntropy.read.federation import Federation
 from tests.conftest import ROOT
+from tests.quick import build
 
 QUESTIONS = ROOT / "examples/acme/questions.jsonl"
 DOCS = {

@@ -9,10 +9,10 @@ import pytest
 
 import syntropy
 import syntropy.store.embedding_endpoint as module
-from assets.run import build
 from syntropy.contract.config import EmbedConfig, load_config
 from syntropy.contract.errors import ConfigError, EncoderError
 from syntropy.store.embedding_endpoint import Endpoint
+from tests.quick import build
 
 DIMENSION = 24
 

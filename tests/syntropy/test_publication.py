@@ -10,9 +10,9 @@ import time
 import pytest
 
 import syntropy
-from assets.run import build
 from syntropy.tools.edition import Publication
 from syntropy.tools.toolbox import Toolbox
+from tests.quick import build
 
 
 def numbered(root, number: int) -> None:

@@ -156,7 +156,7 @@ def test_rules_and_drift(knowledge):
 
 
 def test_drift_tells_of_a_stale_index(demo_copy):
-    from assets.run import build
+    from tests.quick import build
 
     build(demo_copy)
     with syntropy.open(demo_copy) as opened:
@@ -221,7 +221,7 @@ def test_an_encoder_that_does_not_match_is_refused_with_the_fix(copied):
 
 
 def test_a_database_without_vectors_says_so(project):
-    from assets.run import build
+    from tests.quick import build
 
     root = project({"docs/a.md": "# A\n\ntext\n"})
     build(root)
@@ -230,7 +230,7 @@ def test_a_database_without_vectors_says_so(project):
 
 
 def test_a_replaced_database_is_opened_beside_the_former_one(project):
-    from assets.run import build
+    from tests.quick import build
 
     root = project({"docs/a.md": "# A\n\nfirst\n"})
     build(root)

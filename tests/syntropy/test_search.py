@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import syntropy
-from assets.run import build
 from syntropy.contract.config import Config, SearchConfig, load_config
 from syntropy.contract.errors import ConfigError, DatabaseError, EncoderError, UsageError
 from syntropy.contract.published import DATABASE, locate
@@ -16,6 +15,7 @@ from syntropy.contract.synonyms import SYNONYMS
 from syntropy.search.fusion import Candidate, boost, fuse
 from syntropy.search.passages import snippet
 from syntropy.search.profiles import resolved_profile
+from tests.quick import build
 
 MODES = ("fast", "semantic", "hybrid")
 

@@ -17,6 +17,7 @@ from pipeline.packages.registry import RegistryError, check_public, read_menu
 from syntropy.cli import main
 from syntropy.contract.config import load_config
 from syntropy.contract.errors import ConfigError, DocumentNotFoundError, UsageError
+from tests.quick import build
 
 NOW = "2026-11-22T00:00:00Z"
 
@@ -85,7 +86,7 @@ def test_add_installs_one_folder_and_writes_nocaaps_files(project, upstream):
 def test_the_build_reads_the_locked_commit_and_cites_it(project, upstream):
     _, outcome = added(project, upstream, path="docs", alias="hub")
     (project / ".context/packages/hub/docs/retry.md").write_text("# Edited here\n")
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     with syntropy.open(project) as knowledge:
         found = knowledge.search("retry budgets", mode="fast").hits[0]
         assert str(found.citation).startswith(f"hub@{outcome.commit[:12]}:docs/retry.md#L1")
@@ -98,13 +99,13 @@ def test_the_build_reads_the_locked_commit_and_cites_it(project, upstream):
 
 def test_update_moves_with_its_upstream_and_the_documents_with_it(project, upstream):
     added(project, upstream, path="docs", alias="hub")
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     (upstream / "docs" / "new.md").write_text("# Parking rules\n\nWhere vans may stand.\n")
     tip = commit(upstream)
     packages, config = state(project)
     _, outcomes = manage.update(packages, config, [], force=False, now=NOW)
     assert [(o.state, o.commit) for o in outcomes] == [("updated", tip)]
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     with syntropy.open(project) as knowledge:
         hits = knowledge.search("parking rules retry", mode="fast").hits
         assert {h.citation.commit for h in hits} == {tip[:12]}
@@ -208,7 +209,7 @@ def test_a_dead_upstream_keeps_the_last_good_version(project, upstream):
     _, outcomes = manage.update(packages, config, [], force=False, now=NOW)
     assert outcomes[0].state == "failed"
     assert "kept at" in outcomes[0].note
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     with syntropy.open(project) as knowledge:
         assert knowledge.search("retry budgets", mode="fast").hits
 
@@ -273,7 +274,7 @@ def test_a_hostile_repository(project, upstream):
     run(upstream, "commit", "--quiet", "-m", "hostile")
     added(project, upstream, alias="hub")
     assert not marker.exists()
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     with syntropy.open(project) as knowledge:
         assert not knowledge.search("secret of the host", mode="fast").hits
         fates = dict(knowledge.database.rows("SELECT path, reason FROM sources WHERE package = 'hub'"))
@@ -407,7 +408,7 @@ def test_many_packages_with_equal_paths_take_nothing_from_the_project(project, u
     commit(upstream)
     for alias in ("one", "two", "three"):
         added(project, upstream, alias=alias)
-    assert main(["build", "--project", str(project), "--quiet"]) == 0
+    build(project)
     with syntropy.open(project) as knowledge:
         keys = dict(knowledge.database.rows("SELECT package, key FROM documents WHERE path = 'docs/guide.md'"))
         assert keys == {

@@ -13,6 +13,7 @@ from syntropy.contract.errors import UsageError
 from syntropy.notes.notebook import Notebook, merged
 from syntropy.notes.rules_and_notes import Maintenance, Note, contradictions
 from syntropy.notes.session import HEADING, session
+from tests.quick import build
 from tests.syntropy.notes.conftest import KOREAN
 
 
@@ -264,8 +265,7 @@ def test_a_build_may_take_the_notes_in(tmp_path):
     with syntropy.open_notes(tmp_path) as memory:
         memory.add_insight("Zebra crossings confuse the tracking page", tags=["maps"])
         memory.notes(write=True).save("decision", "We bound retries by time", now="2026-01-01T00:00:00Z")
-    build = ["build", "--project", str(tmp_path), "--quiet"]
-    assert main(build) == 0
+    build(tmp_path)
     with syntropy.open(tmp_path) as knowledge:
         hit = knowledge.search("zebra crossings", mode="fast").hits[0]
         assert (hit.citation.package, hit.citation.path, hit.kind, hit.tags) == (
@@ -277,7 +277,7 @@ def test_a_build_may_take_the_notes_in(tmp_path):
         assert knowledge.search("bound retries", mode="fast", tags=["decision"]).hits
     with syntropy.open_notes(tmp_path) as memory:
         memory.insights(write=True).delete("TK-001")
-    assert main(build) == 0
+    build(tmp_path)
     with syntropy.open(tmp_path) as knowledge:
         assert not knowledge.search("zebra crossings", mode="fast").hits
 

@@ -66,7 +66,7 @@ def test_definitions_for_models_come_from_the_table(demo, capsys, form):
 
 
 def test_definitions_follow_what_the_knowledge_holds(project, demo, capsys):
-    from assets.run import build
+    from tests.quick import build
 
     root = project({"docs/a.md": "# A\n\ntext\n"})
     build(root)

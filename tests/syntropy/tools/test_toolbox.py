@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import syntropy
-from assets.run import build
 from syntropy.cli import main
 from syntropy.contract.budget import tokens
 from syntropy.tools.edition import Publication
 from syntropy.tools.table import GROUPS, TOOLS
 from syntropy.tools.toolbox import Toolbox
+from tests.quick import build
 
 CONCISE, DETAILED = 2_000, 8_000
 LINES = "\n".join(f'A "quoted" line \\ {n} with a lamp and 한국어 환영합니다.' for n in range(3_000))
