@@ -96,15 +96,15 @@ def documentation(size: int) -> Path:
 
 
 def _ours(knowledge: syntropy.Knowledge) -> dict[str, Callable[[str], object]]:
-    from syntropy.search.memory_engine import Warm
+    from syntropy.search.memory_engine import MemoryEngine
 
-    warm = Warm(knowledge.database)
-    warm.load_postings()
+    engine = MemoryEngine(knowledge.database)
+    engine.load(vectors=False)
     knowledge.prewarm()
 
     def ranking(query: str) -> object:
-        terms = analyse(warm, query, synonyms=False, correct=False)
-        return warm.top_lexical(terms.weights, where="true", parameters=(), limit=10)
+        terms = analyse(engine, query, synonyms=False, correct=False)
+        return engine.question(terms.weights, ()).top_lexical(where="true", parameters=(), limit=10)
 
     return {"ours, ranking": ranking, "ours, whole answer": lambda q: knowledge.search(q, mode="fast")}
 
@@ -181,18 +181,18 @@ def _queries(texts: list[str], words: int) -> list[str]:
 
 def vectors() -> dict[str, object]:
     """Exact scan at about 10k windows against numpy on a memory-mapped matrix, and hybrid end to end."""
-    from syntropy.search.memory_engine import Warm
+    from syntropy.search.memory_engine import MemoryEngine
     from syntropy.store.encoder import load_encoder
 
     root = WORK / "scifact"
     command("build", "--project", str(root), "--quiet")
     texts = [path.read_text().splitlines()[0][2:] for path in sorted((root / "docs").glob("*.md"))[:QUERIES]]
     with syntropy.open(root) as knowledge, tempfile.TemporaryDirectory() as folder:
-        warm = Warm(knowledge.database)
+        engine = MemoryEngine(knowledge.database)
         encoder = load_encoder(knowledge.database, syntropy_config().embed)
         encoded = [encoder.encode(text) for text in texts]
-        warm.top_semantic(encoded[0], where="true", parameters=(), limit=10)
-        matrix = warm._matrix().matrix
+        engine.load(vectors=True)
+        matrix = engine._matrix().matrix
         np.save(Path(folder) / "m.npy", matrix)
         mapped = np.load(Path(folder) / "m.npy", mmap_mode="r")
         times: dict[str, list[float]] = {"ours": [], "numpy": [], "encoder": [], "hybrid": [], "hybrid cached": []}
@@ -200,7 +200,7 @@ def vectors() -> dict[str, object]:
         knowledge.search("warm up the tables")
         for text, vector in zip(texts, encoded, strict=True):
             for name, call in (
-                ("ours", lambda v=vector: warm.top_semantic(v, where="true", parameters=(), limit=10)),
+                ("ours", lambda v=vector: engine.question({}, v).top_semantic(where="true", parameters=(), limit=10)),
                 ("numpy", lambda v=vector: np.argpartition(-(mapped @ np.asarray(v, np.float32)), 10)[:10]),
                 ("encoder", lambda t=text: encoder.encode(t)),
                 ("hybrid", lambda t=text: knowledge.search(t, mode="hybrid")),
@@ -221,8 +221,8 @@ def vectors() -> dict[str, object]:
 
 def hnsw() -> dict[str, object]:
     """The index route, unfiltered, on the 70,000 windows of aws-docs-small: time and recall against the exact scan."""
-    from syntropy.search.memory_engine import Warm
-    from syntropy.search.sql_engine import Cold
+    from syntropy.search.memory_engine import MemoryEngine
+    from syntropy.search.sql_engine import SqlEngine
     from syntropy.store.encoder import load_encoder
 
     root, out = WORK / "aws-docs-small", WORK / "aws-docs-small-hnsw"
@@ -230,15 +230,15 @@ def hnsw() -> dict[str, object]:
     queries = [json.loads(line)["text"] for line in (DATA / "retrieval/aws-docs-small/queries.jsonl").open()][:100]
     with syntropy.open(out=out) as knowledge:
         encoder = load_encoder(knowledge.database, syntropy_config().embed)
-        ways = {"index": Cold(knowledge.database), "in memory, exact": Warm(knowledge.database)}
+        ways = {"index": SqlEngine(knowledge.database), "in memory, exact": MemoryEngine(knowledge.database)}
         times: dict[str, list[float]] = {name: [] for name in ways}
         shared = 0
         for query in queries:
             vector = encoder.encode(query)
             tops = {}
-            for name, tables in ways.items():
+            for name, engine in ways.items():
                 started = time.perf_counter()
-                tops[name] = tables.top_semantic(vector, where="true", parameters=(), limit=10)
+                tops[name] = engine.question({}, vector).top_semantic(where="true", parameters=(), limit=10)
                 times[name].append((time.perf_counter() - started) * 1000)
             shared += len(set(dict(tops["index"])) & set(dict(tops["in memory, exact"])))
         return {

@@ -159,7 +159,7 @@ def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str
     from syntropy.tools.edition import Publication
     from syntropy.tools.toolbox import Toolbox
 
-    publication = Publication(lambda: opened(given), warms=section == "serve")
+    publication = Publication(lambda: opened(given, "auto"), warms=section == "serve")
     try:
         with publication.current() as edition:
             configured = getattr(edition.knowledge.config, section).tools

@@ -21,7 +21,7 @@ def run(given: argparse.Namespace) -> int:
     """0; 1 where a mode's nDCG@10 fell by more than the tolerance."""
     queries, baseline, tolerance = _places(given)
     golden = read_golden(queries)
-    with opened(given) as knowledge:
+    with opened(given, "auto") as knowledge:
         modes = given.modes or (_MODES if knowledge.meta["model_fingerprint"] else _MODES[:1])
         found = evaluate(knowledge, golden, modes)
     if found.absent:

@@ -17,19 +17,20 @@ from syntropy.contract.identity import CITED_LINES
 from syntropy.contract.published import verify_files
 from syntropy.read.documents import line_range
 from syntropy.read.knowledge import Knowledge, open_knowledge
+from syntropy.search.engine import EngineName
 from syntropy.search.passages import Hit
 
 if TYPE_CHECKING:
     from syntropy.notes.notebook import Fresh
 
 
-def opened(given: argparse.Namespace) -> Knowledge:
+def opened(given: argparse.Namespace, engine: EngineName = "sql") -> Knowledge:
     """The knowledge that --project, --out, --db, their environment variables or the folder name."""
     project, out, db = given.project, given.out, given.db
     if not (project or out or db):
         project, out, db = (os.environ.get(f"SYNTROPY_{name}") for name in ("PROJECT", "OUT", "DB"))
         out = None if db else out
-    return open_knowledge(project=project or None, out=out or None, db=db or None)
+    return open_knowledge(project=project or None, out=out or None, db=db or None, engine=engine)
 
 
 def search(given: argparse.Namespace) -> int:

@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any
 from ..contract.config import Config, load_config, require_project
 from ..contract.errors import EncoderError, MissingDependencyError, UsageError
 from ..contract.published import DATABASE
+from ..search.engine import Engine, EngineName, make_engine
 from ..search.filters import SOURCES, Filters
 from ..search.passages import Hit
 from ..search.profiles import resolved_profile
 from ..search.ranking import Request, Results, run
-from ..search.sql_engine import Cold
 from ..store.database import Database, open_database
 from ..store.freshness import Staleness, check_staleness
 from . import documents
 from .documents import Document, Excerpt
 
 if TYPE_CHECKING:
-    from ..search.memory_engine import Warm
     from ..store.encoder import Encoder
 
 SEED_LIMIT = 20
@@ -85,11 +84,17 @@ class DriftReport:
 class Knowledge:
     """A published database with its project, if it has one here. A context manager; any thread may ask.
 
-    The first query is answered from the file, later ones with postings and vectors in memory.
+    `engine` is made by its name (`search.engine`) when it is first asked.
     """
 
     def __init__(
-        self, database: Database, config: Config, project: Path | None, *, encoder: Encoder | None = None
+        self,
+        database: Database,
+        config: Config,
+        project: Path | None,
+        *,
+        encoder: Encoder | None = None,
+        engine: EngineName = "auto",
     ) -> None:
         self._database = database
         self._config = config
@@ -98,8 +103,8 @@ class Knowledge:
         self._loading = threading.Lock()  # apart: nothing but a search by meaning waits for the encoder
         self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)  # more at a time only wait for each other
         self._encoder = encoder
-        self._warm: Warm | None = None
-        self._asked = 0
+        self._engine: Engine | None = None
+        self._engine_name: EngineName = engine
         self._warned_at = -RECHECK_SECONDS
         self._warning = ""
 
@@ -115,6 +120,14 @@ class Knowledge:
     def database(self) -> Database:
         """The open database, for a second set of settings over the same file."""
         return self._database
+
+    @property
+    def engine(self) -> Engine:
+        """What ranks; made when it is first asked for. Raises UsageError, MissingDependencyError."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = make_engine(self._engine_name, self._database)
+            return self._engine
 
     @property
     def project(self) -> Path | None:
@@ -174,12 +187,11 @@ class Knowledge:
         warning = self._stale_warning()
         request = Request(query, settings, filters, neighbors)
         with self._turns:
-            found = run(self._database, request, encoder=self._query_encoder, tables=self._tables)
+            found = run(self.engine, request, encoder=self._query_encoder)
         return replace(found, warning="; ".join(filter(None, (found.warning, warning))))
 
     def search_many(self, queries: Sequence[str], **options: Any) -> list[Results]:
         """`search` for each query, in their order, with the same options; tables and encoder are loaded once."""
-        self._asked += len(queries) > 1
         return [self.search(query, **options) for query in queries]
 
     def texts(self) -> list[tuple[str, str]]:
@@ -298,17 +310,13 @@ class Knowledge:
         return list(self._query_encoder().encode(query))
 
     def prewarm(self) -> None:
-        """Load the encoder and the tables now, so that no query waits for them. Never raises for a missing encoder."""
-        self._asked += 1
-        warm = self._in_memory()
-        if warm is not None:
-            warm.load_postings()
+        """Load the encoder and the engine now, so that no query waits for them. Never raises for a missing encoder."""
+        self.engine.load(vectors=False)
         try:
             self._query_encoder().encode("warm up")
         except (EncoderError, MissingDependencyError):
             return
-        if warm is not None and warm.holds_vectors:
-            warm.load_vectors()
+        self.engine.load(vectors=True)
 
     @property
     def has_encoder(self) -> bool:
@@ -330,23 +338,6 @@ class Knowledge:
 
                 self._encoder = CachedEncoder(load_encoder(self._database, self._config.embed))
             return self._encoder
-
-    def _tables(self) -> Cold:
-        return self._in_memory() or Cold(self._database)
-
-    def _in_memory(self) -> Warm | None:
-        """The tables in memory from the second query on; None for the first one, and without numpy."""
-        with self._lock:
-            self._asked += 1
-            if self._asked < 2 or self._warm is not None:
-                return self._warm
-            try:
-                from ..search.memory_engine import Warm
-            except ImportError:
-                self._asked = -(2**31)  # numpy is no part of a bare reader: SQL answers every query
-                return None
-            self._warm = Warm(self._database)
-            return self._warm
 
     def _rule_key(self, hit: Hit) -> str:
         rows = self._database.rows(
@@ -370,12 +361,14 @@ def open_knowledge(
     out: str | Path | None = None,
     db: str | Path | None = None,
     config: Config | None = None,
+    engine: EngineName = "auto",
 ) -> Knowledge:
     """Open published knowledge.
 
     `path` may be a project, a folder of artifacts or a database file; `project`, `out` and `db` say which
     it is. A project beside `out` or `db` gives its settings, notes and sources. Without any, the project
-    around the current folder. Raises ProjectNotFoundError, DatabaseError.
+    around the current folder. `engine`: "sql" where little is asked, "memory" where much is; "auto" is
+    memory where numpy is installed. Raises ProjectNotFoundError, DatabaseError.
     """
     if (path is not None and (project, out, db) != (None, None, None)) or (out is not None and db is not None):
         raise UsageError("more than one of path, out and db was given", hint="give one")
@@ -392,6 +385,6 @@ def open_knowledge(
         root = require_project(Path(project) if project is not None else Path.cwd())
     settings = config or load_config(root)
     if db is not None:
-        return Knowledge(open_database(db=Path(db)), settings, root)
+        return Knowledge(open_database(db=Path(db)), settings, root, engine=engine)
     place = Path(out) if out is not None else Path(root or "") / settings.paths.out
-    return Knowledge(open_database(out=place), settings, root)
+    return Knowledge(open_database(out=place), settings, root, engine=engine)

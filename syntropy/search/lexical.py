@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .engine import Facts, Scores
+
 if TYPE_CHECKING:
     from ..store.database import Database
 
@@ -28,12 +30,6 @@ SELECT chunk_id, raw FROM added JOIN chunks c USING (chunk_id) JOIN documents d 
 WHERE {where} ORDER BY raw DESC, chunk_id LIMIT {limit}
 """
 """Filters come before ranking; `where` is a condition over `c` (chunks) and `d` (documents) with marks."""
-
-Scores = list[tuple[int, float]]
-"""(chunk, score), best first; equal scores by chunk."""
-
-Facts = tuple[int, float, float]
-"""Of a term: in how many chunks it occurs, its smallest and its largest impact."""
 
 
 def facts_of(database: Database, terms: Sequence[str]) -> dict[str, Facts]:

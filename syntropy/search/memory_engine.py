@@ -1,4 +1,4 @@
-"""Postings and vectors in memory, for readers that answer more than one query.
+"""The engine in memory, for readers that answer more than one query.
 
 The same sums as `lexical` and `semantic` compute in SQL, by numpy: three words at 100k chunks take
 well under a millisecond. A one-shot command never comes here, so it loads neither numpy nor the vectors.
@@ -10,14 +10,15 @@ import bisect
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexical import Facts, Scores
+from .engine import Facts, Question, Scores
 from .postings import Floats, Postings
-from .sql_engine import Cold
+from .sql_engine import SqlEngine, SqlQuestion
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -40,8 +41,10 @@ class _Vectors(NamedTuple):
     offsets: NDArray[np.int32]
 
 
-class Warm(Cold):
-    """Of one database; made on its second query. Thread-safe."""
+class MemoryEngine(SqlEngine):
+    """Of one database; what is not held (filters, vectors that are too many) is asked by SQL."""
+
+    name = "memory"
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -53,26 +56,20 @@ class Warm(Cold):
         self._names: dict[str, list[tuple[str, int]]] | None = None
         self._originals: dict[int, int] | None = None
         self._lock = threading.Lock()
-        self._last = threading.local()
+
+    def question(self, weights: Mapping[str, float], vector: Sequence[float]) -> Question:
+        """See `engine.Engine`."""
+        return MemoryQuestion(self, weights, vector)
+
+    def load(self, *, vectors: bool) -> None:
+        """All postings, if they fit into memory, and all vectors, if those are wanted and do."""
+        self._postings.load()
+        if vectors and self.holds_vectors:
+            self._matrix()
 
     def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
         """As `lexical.facts_of`."""
         return self._postings.facts(terms)
-
-    def load_postings(self) -> None:
-        """Read all postings, if they fit into memory and that was not done yet."""
-        self._postings.load()
-
-    def top_lexical(
-        self, weights: Mapping[str, float], *, where: str, parameters: Sequence[object], limit: int
-    ) -> Scores:
-        """As `lexical.top`."""
-        return self._best(self._added(weights), 0.0, where, parameters, limit)
-
-    def lexical_scores(self, weights: Mapping[str, float], chunks: Sequence[int]) -> dict[int, float]:
-        """As `lexical.scores_of`."""
-        added = self._added(weights)
-        return {chunk: float(added[chunk]) for chunk in chunks if added[chunk] > 0}
 
     @property
     def holds_vectors(self) -> bool:
@@ -80,40 +77,8 @@ class Warm(Cold):
         facts = self.database.meta
         return int(facts["windows"]) * int(facts["vector_dimension"]) * 4 <= MAX_VECTOR_BYTES
 
-    def load_vectors(self) -> None:
-        """Read the vectors, if that was not done yet."""
-        self._matrix()
-
-    def top_semantic(self, vector: Sequence[float], *, where: str, parameters: Sequence[object], limit: int) -> Scores:
-        """As `semantic.top`, always exact."""
-        if not self.holds_vectors:
-            return super().top_semantic(vector, where=where, parameters=parameters, limit=limit)
-        return self._best(self._cosines(vector), -2.0, where, parameters, limit)
-
-    def semantic_scores(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, float]:
-        """As `semantic.scores_of`."""
-        if not self.holds_vectors:
-            return super().semantic_scores(vector, chunks)
-        cosines = self._cosines(vector)
-        return {chunk: float(cosines[chunk]) for chunk in chunks if cosines[chunk] > -2}
-
-    def passages(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, int]:
-        """As `semantic.passages`."""
-        if not self.holds_vectors:
-            return super().passages(vector, chunks)
-        held = self._matrix()
-        query = np.asarray(vector, np.float32)
-        found = {}
-        for chunk in chunks:
-            place = int(np.searchsorted(held.owners, chunk))
-            if place < len(held.owners) and held.owners[place] == chunk:
-                first = held.starts[place]
-                last = held.starts[place + 1] if place + 1 < len(held.starts) else len(held.matrix)
-                found[chunk] = int(held.offsets[first + int(np.argmax(held.matrix[first:last] @ query))])
-        return found
-
     def named(self, name: str) -> list[tuple[str, int]]:
-        """As `Cold.named`."""
+        """As `SqlEngine.named`."""
         with self._lock:
             if self._names is None:
                 self._names = {}
@@ -124,7 +89,7 @@ class Warm(Cold):
         return self._names.get(name, [])
 
     def firsts(self, documents: Sequence[int], *, where: str, parameters: Sequence[object]) -> dict[int, int]:
-        """As `Cold.firsts`."""
+        """As `SqlEngine.firsts`."""
         if where != "true":
             return super().firsts(documents, where=where, parameters=parameters)
         of_chunks = self._documents_and_paths()[0]  # ascending, as chunks are numbered by document
@@ -132,7 +97,7 @@ class Warm(Cold):
         return {d: place for d, place in places.items() if place < len(of_chunks) and of_chunks[place] == d}
 
     def originals(self) -> dict[int, int]:
-        """As `Cold.originals`."""
+        """As `SqlEngine.originals`."""
         with self._lock:
             if self._originals is None:
                 self._originals = super().originals()
@@ -151,31 +116,36 @@ class Warm(Cold):
                 self._owners = ([0, *(d for d, _ in rows)], ["", *(p for _, p in rows)])
             return self._owners
 
-    def _added(self, weights: Mapping[str, float]) -> Floats:
-        """Summed impacts of all chunks; those of this thread's last query are kept, as it asks twice."""
-        known: tuple[Mapping[str, float], Floats] | None = getattr(self._last, "added", None)
-        if known is not None and known[0] is weights:
-            return known[1]
+    def impacts(self, weights: Mapping[str, float]) -> Floats:
+        """Summed impacts of all chunks, FLOAT32 [chunks + 1]."""
         total = np.zeros(self._size, np.float32)
         for term, weight in weights.items():
             chunks, impacts = self._postings.of(term)
             total[chunks] += impacts if weight == 1.0 else impacts * np.float32(weight)
-        self._last.added = (weights, total)
         return total
 
-    def _cosines(self, vector: Sequence[float]) -> Floats:
-        """Cosines of all chunks; those of this thread's last query are kept, as it asks twice."""
-        known: tuple[Sequence[float], Floats] | None = getattr(self._last, "cosines", None)
-        if known is not None and known[0] is vector:
-            return known[1]
+    def cosines(self, vector: Sequence[float]) -> Floats:
+        """Cosines of all chunks' best windows, FLOAT32 [chunks + 1]; -3 where a chunk has none."""
         held = self._matrix()
         cosines = np.full(self._size, -3.0, np.float32)
         if len(held.starts):
             cosines[held.owners] = np.maximum.reduceat(held.matrix @ np.asarray(vector, np.float32), held.starts)
-        self._last.cosines = (vector, cosines)
         return cosines
 
-    def _best(self, scores: Floats, above: float, where: str, parameters: Sequence[object], limit: int) -> Scores:
+    def nearest_windows(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, int]:
+        """chunk -> where its window begins that is nearest to the vector."""
+        held = self._matrix()
+        query = np.asarray(vector, np.float32)
+        found = {}
+        for chunk in chunks:
+            place = int(np.searchsorted(held.owners, chunk))
+            if place < len(held.owners) and held.owners[place] == chunk:
+                first = held.starts[place]
+                last = held.starts[place + 1] if place + 1 < len(held.starts) else len(held.matrix)
+                found[chunk] = int(held.offsets[first + int(np.argmax(held.matrix[first:last] @ query))])
+        return found
+
+    def best(self, scores: Floats, above: float, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """The highest scores above a floor, equal ones by chunk."""
         wanted = scores > above
         if where != "true":
@@ -226,6 +196,48 @@ class Warm(Cold):
             offsets[start : start + _BLOCK] = rows["char_start"]
         starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])) if windows else np.empty(0, int)
         return _Vectors(matrix, owners[starts], starts.astype(np.int64), offsets)
+
+
+class MemoryQuestion(SqlQuestion):
+    """A question whose sums over all chunks are made once, however often it is put."""
+
+    def __init__(self, engine: MemoryEngine, weights: Mapping[str, float], vector: Sequence[float]) -> None:
+        super().__init__(engine.database, weights, vector)
+        self._engine = engine
+
+    def top_lexical(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
+        """As `lexical.top`."""
+        return self._engine.best(self._impacts, 0.0, where, parameters, limit)
+
+    def lexical_scores(self, chunks: Sequence[int]) -> dict[int, float]:
+        """As `lexical.scores_of`."""
+        return {chunk: float(self._impacts[chunk]) for chunk in chunks if self._impacts[chunk] > 0}
+
+    def top_semantic(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
+        """As `semantic.top`, always exact."""
+        if not self._engine.holds_vectors:
+            return super().top_semantic(where=where, parameters=parameters, limit=limit)
+        return self._engine.best(self._cosines, -2.0, where, parameters, limit)
+
+    def semantic_scores(self, chunks: Sequence[int]) -> dict[int, float]:
+        """As `semantic.scores_of`."""
+        if not self._engine.holds_vectors:
+            return super().semantic_scores(chunks)
+        return {chunk: float(self._cosines[chunk]) for chunk in chunks if self._cosines[chunk] > -2}
+
+    def passages(self, chunks: Sequence[int]) -> dict[int, int]:
+        """As `semantic.passages`."""
+        if not self._engine.holds_vectors:
+            return super().passages(chunks)
+        return self._engine.nearest_windows(self._vector, chunks)
+
+    @cached_property
+    def _impacts(self) -> Floats:
+        return self._engine.impacts(self._weights)
+
+    @cached_property
+    def _cosines(self) -> Floats:
+        return self._engine.cosines(self._vector)
 
 
 _BLOCK = 8_192

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexical import Facts, facts_of
+from .engine import Facts
+from .lexical import facts_of
 
 if TYPE_CHECKING:
     from ..store.database import Database

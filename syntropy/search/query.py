@@ -13,7 +13,7 @@ from ..contract.text import identifier_text, index_terms, is_unspaced, words
 
 if TYPE_CHECKING:
     from ..store.database import Database
-    from .sql_engine import Cold
+    from .engine import Engine
 
 SYNONYM_SHARE = 0.9
 """All synonyms of a word together weigh less than the weakest hit of the word itself, by this factor."""
@@ -46,15 +46,15 @@ class QueryTerms:
     best: float = 0.0
 
 
-def analyse(tables: Cold, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
+def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
     """Terms of a query with their weights. A word counts as often as it is written (as BM25 has it)."""
     # Pairs of characters stand for a longer run, whose neighbours in the text are no spaces.
     own = Counter(term for term in index_terms(query) if not (len(term) > 2 and is_unspaced(term)))
     for term in index_terms(identifier_text(query)):
         own.setdefault(term, 1)
     found = QueryTerms(terms=list(own), phrases=_phrases(query))
-    groups = {term: _synonyms_of(term, tables.database.synonym_groups) for term in own} if synonyms else {}
-    facts = tables.facts([*own, *(s for group in groups.values() for s in group)])
+    groups = {term: _synonyms_of(term, engine.database.synonym_groups) for term in own} if synonyms else {}
+    facts = engine.facts([*own, *(s for group in groups.values() for s in group)])
     misspelt = [term for term in own if term not in facts]
     for term, times in own.items():
         if term in facts:
@@ -62,7 +62,7 @@ def analyse(tables: Cold, query: str, *, synonyms: bool, correct: bool) -> Query
         else:
             found.unknown.append(term)
         frequency = facts[term][0] if term in facts else 0
-        found.best += times * idf(tables.database.chunk_count, frequency)
+        found.best += times * idf(engine.database.chunk_count, frequency)
         added = [s for s in groups.get(term, ()) if s in facts and s not in own]
         if not added:
             continue
@@ -79,7 +79,7 @@ def analyse(tables: Cold, query: str, *, synonyms: bool, correct: bool) -> Query
             misspelt.remove(term)
     if correct:
         for term in misspelt:
-            if nearest := _nearest(tables.database, term):
+            if nearest := _nearest(engine.database, term):
                 found.corrections[term] = nearest
                 found.weights.setdefault(nearest, CORRECTED_WEIGHT)
     return found

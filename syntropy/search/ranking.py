@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..contract.config import SearchConfig
 from ..contract.errors import ConfigError, EncoderError, MissingDependencyError, UsageError
@@ -20,7 +20,7 @@ from .query import QueryTerms, analyse, phrase_sql
 if TYPE_CHECKING:
     from ..store.database import Database
     from ..store.encoder import Encoder
-    from .sql_engine import Cold
+    from .engine import Engine, Question, Scores
 
 __all__ = ["MODES", "SOURCES", "Filters", "Hit", "Request", "Results", "run"]
 
@@ -68,12 +68,11 @@ class Results:
     warning: str = ""
 
 
-def run(database: Database, request: Request, *, encoder: Callable[[], Encoder], tables: Callable[[], Cold]) -> Results:
+def run(engine: Engine, request: Request, *, encoder: Callable[[], Encoder]) -> Results:
     """The best passages.
 
-    `tables` answers from the file or from memory. Raises UsageError for a blank query
-    or bad filters; EncoderError in `semantic` mode without an encoder (`hybrid` then says so and answers
-    lexically).
+    Raises UsageError for a blank query or bad filters; EncoderError in `semantic` mode without an encoder (`hybrid`
+    then says so and answers lexically).
     """
     query = well_formed(request.query)
     settings = resolved_profile(request.settings)
@@ -87,20 +86,22 @@ def run(database: Database, request: Request, *, encoder: Callable[[], Encoder],
             if mode == "semantic":
                 raise
             mode, warning = "fast", f"answered lexically: {error.message}"
-    ranking = _Ranking(database, query, vector, mode, settings, request.filters, tables())
-    candidates = ranking.best()
+    terms = analyse(engine, query, synonyms=settings.synonyms, correct=mode != "semantic")
+    passing = _Passing.of(request.filters, terms)
+    question = engine.question(terms.weights, vector)
+    best = _best(engine, question, _Asked(query, mode, terms, bool(vector)), settings, passing)
+    chunks = [candidate.chunk for candidate in best.candidates]
     hits = hydrate(
-        database,
-        candidates,
-        terms=ranking.looked_up,
-        named=ranking.named,
-        starts=ranking.passages([c.chunk for c in candidates]),
+        engine.database,
+        best.candidates,
+        terms={*terms.weights, *terms.terms},
+        named=best.named,
+        starts=question.passages(chunks) if vector else {},
         neighbors=request.neighbors,
-        copies=ranking.copies,
+        copies=best.copies,
     )
-    if not hits and ranking.nothing_passes():
+    if not hits and _nothing_passes(engine.database, request.filters):
         warning = "; ".join(filter(None, (warning, "no document passes the filters")))
-    terms = ranking.terms
     return Results(
         query,
         mode,
@@ -109,131 +110,141 @@ def run(database: Database, request: Request, *, encoder: Callable[[], Encoder],
         terms.unknown if mode != "semantic" else [],
         _as_written(terms.corrections, hits),
         tuple(terms.synonyms),
-        () if hits else _suggestions(database, terms),
+        () if hits else _suggestions(engine.database, terms),
         warning,
     )
 
 
-class _Ranking:
-    """One query's way from terms and vector to the chunks shown."""
+class _Asked(NamedTuple):
+    """What decides the ranking besides settings and filters."""
 
-    def __init__(
-        self,
-        database: Database,
-        query: str,
-        vector: Sequence[float],
-        mode: str,
-        settings: SearchConfig,
-        filters: Filters,
-        tables: Cold,
-    ) -> None:
-        self._database, self._vector, self._settings, self._tables = database, vector, settings, tables
-        self._query = query
-        self._mode = mode
-        self.terms: QueryTerms = analyse(tables, query, synonyms=settings.synonyms, correct=mode != "semantic")
-        self.looked_up = {*self.terms.weights, *self.terms.terms}
-        self._where, self._parameters = self._filters = filters.sql()
-        if self.terms.phrases:
-            phrases, patterns = phrase_sql(self.terms.phrases)
-            self._where = phrases if self._where == "true" else f"{self._where} AND {phrases}"
-            self._parameters = [*self._parameters, *patterns]
-        self.named: dict[int, str] = {}
-        self.copies: dict[int, set[int]] = {}
+    query: str
+    mode: str
+    terms: QueryTerms
+    has_vector: bool
 
-    def best(self) -> list[Candidate]:
-        """Candidates after boosts, names, threshold, cap and limit."""
-        settings = self._settings
-        depth = max(CANDIDATES, settings.limit * 2)
-        while True:
-            found, complete = self._fused(depth)
-            owners = self._tables.owners([c.chunk for c in found])
-            boost(found, {c: path for c, (_, path) in owners.items()}, self._keywords(), settings)
-            found = self._with_named(found, owners)
-            kept: list[Candidate] = []
-            taken: dict[int, int] = {}
-            shown: dict[int, tuple[int, int]] = {}  # original -> (document shown for it, its first chunk)
-            originals = self._tables.originals() if settings.fold_copies else {}
-            self.copies = {}
-            for candidate in found:
-                document = owners[candidate.chunk][0]
-                first, chunk = shown.setdefault(originals.get(document, document), (document, candidate.chunk))
-                if first != document:
-                    if candidate.score >= settings.threshold:
-                        self.copies.setdefault(chunk, set()).add(document)
-                    continue
-                taken[document] = taken.get(document, 0) + 1
-                if candidate.score >= settings.threshold and (
-                    not settings.hits_per_document or taken[document] <= settings.hits_per_document
-                ):
-                    kept.append(candidate)
-            if len(kept) >= settings.limit or complete:
-                return kept[: settings.limit]
-            depth *= 4
 
-    def _fused(self, depth: int) -> tuple[list[Candidate], bool]:
-        """Candidates of both rankings, and whether there are no others."""
-        weights, where, parameters = self.terms.weights, self._where, self._parameters
-        left = (
-            self._tables.top_lexical(weights, where=where, parameters=parameters, limit=depth)
-            if self._mode != "semantic"
-            else []
-        )
-        right = (
-            self._tables.top_semantic(self._vector, where=where, parameters=parameters, limit=depth)
-            if self._vector
-            else []
-        )
-        complete = len(left) < depth and len(right) < depth
-        if self._mode == "semantic":
-            return only("semantic", right), complete
-        best = self.terms.best or 1.0
-        if self._mode == "fast":
-            return only("lexical", [(chunk, min(FULL_SCORE, value / best)) for chunk, value in left]), complete
-        raw, cosines = dict(left), dict(right)
-        raw |= self._tables.lexical_scores(weights, [c for c in cosines if c not in raw])
-        cosines |= self._tables.semantic_scores(self._vector, [c for c in raw if c not in cosines])
-        floor = self._settings.semantic_floor
-        cosines = {c: value for c, value in cosines.items() if value >= floor or raw.get(c)}
-        shares = {chunk: min(FULL_SCORE, value / best) for chunk, value in raw.items()}
-        ranks = [{chunk: place for place, (chunk, _) in enumerate(side, 1)} for side in (left, right)]
-        found = fuse(shares, cosines, self._settings, lexical_ranks=ranks[0], semantic_ranks=ranks[1])
-        return found, complete
+class _Passing(NamedTuple):
+    """The condition that chunks must pass, and its parameters (see `engine.Question`)."""
 
-    def _with_named(self, found: list[Candidate], owners: dict[int, tuple[int, str]]) -> list[Candidate]:
-        """Documents whose title or alias is the query come first, by their best (or first) chunk."""
-        if self._mode == "semantic":
-            return found
-        bearers = self._tables.named(name_of(self._query))
-        if not bearers:
-            return found
-        firsts = self._tables.firsts([d for _, d in bearers], where=self._where, parameters=self._parameters)
-        owners |= self._tables.owners([c for c in firsts.values() if c not in owners])
-        scores = {"title": (FULL_SCORE, "title-exact"), "alias": (ALIAS_SCORE, "alias")}
-        at = {c.chunk: c for c in found}
-        for origin, document in bearers:
-            if document not in firsts:
-                continue
-            score, label = scores[origin]
-            chunk = next((c.chunk for c in found if owners[c.chunk][0] == document), firsts[document])
-            candidate = at.setdefault(chunk, Candidate(chunk))
-            if candidate.score <= score:
-                candidate.score = score
-                self.named[chunk] = label
-        return sorted(at.values(), key=lambda c: (-c.score, self.named.get(c.chunk) != "title-exact", c.chunk))
+    where: str
+    parameters: list[object]
 
-    def nothing_passes(self) -> bool:
-        """Are there filters that no document passes, whatever is asked?"""
-        where, parameters = self._filters
-        return where != "true" and not self._database.rows(
-            f"SELECT 1 FROM documents d WHERE {where} LIMIT 1", parameters
-        )
+    @classmethod
+    def of(cls, filters: Filters, terms: QueryTerms) -> _Passing:
+        """Filters, and words that must stand next to each other."""
+        where, parameters = filters.sql()
+        if not terms.phrases:
+            return cls(where, list(parameters))
+        phrases, patterns = phrase_sql(terms.phrases)
+        return cls(phrases if where == "true" else f"{where} AND {phrases}", [*parameters, *patterns])
 
-    def passages(self, chunks: list[int]) -> dict[int, int]:
-        """Where the window of each chunk that is nearest to the query begins; empty without a vector."""
-        return self._tables.passages(self._vector, chunks) if self._vector else {}
 
-    def _keywords(self) -> set[str]:
-        return {word.lower() for word in self._query.split() if index_terms(word)}
+class _Best(NamedTuple):
+    """Candidates in their order; chunk -> why its document was put first; chunk -> documents it stands for."""
+
+    candidates: list[Candidate]
+    named: dict[int, str]
+    copies: dict[int, set[int]]
+
+
+def _best(engine: Engine, question: Question, asked: _Asked, settings: SearchConfig, passing: _Passing) -> _Best:
+    """Candidates after boosts, names, threshold, cap and limit: deeper while there are too few."""
+    keywords = {word.lower() for word in asked.query.split() if index_terms(word)}
+    originals = engine.originals() if settings.fold_copies else {}
+    depth = max(CANDIDATES, settings.limit * 2)
+    while True:
+        left, right = _candidates(question, asked, passing, depth)
+        found = _fused(question, asked, settings, left, right)
+        owners = engine.owners([c.chunk for c in found])
+        boost(found, {c: path for c, (_, path) in owners.items()}, keywords, settings)
+        found, named = _with_named(engine, asked, passing, found, owners)
+        kept, copies = _selected(found, owners, originals, settings)
+        if len(kept) >= settings.limit or (len(left) < depth and len(right) < depth):
+            return _Best(kept[: settings.limit], named, copies)
+        depth *= 4
+
+
+def _candidates(question: Question, asked: _Asked, passing: _Passing, depth: int) -> tuple[Scores, Scores]:
+    """The best of each ranking that the mode asks for."""
+    where, parameters = passing
+    lexical = asked.mode != "semantic"
+    return (
+        question.top_lexical(where=where, parameters=parameters, limit=depth) if lexical else [],
+        question.top_semantic(where=where, parameters=parameters, limit=depth) if asked.has_vector else [],
+    )
+
+
+def _fused(question: Question, asked: _Asked, settings: SearchConfig, left: Scores, right: Scores) -> list[Candidate]:
+    """One ranking of both; each candidate gets the score that the other ranking would give it."""
+    if asked.mode == "semantic":
+        return only("semantic", right)
+    best = asked.terms.best or 1.0
+    if asked.mode == "fast":
+        return only("lexical", [(chunk, min(FULL_SCORE, value / best)) for chunk, value in left])
+    raw, cosines = dict(left), dict(right)
+    raw |= question.lexical_scores([c for c in cosines if c not in raw])
+    cosines |= question.semantic_scores([c for c in raw if c not in cosines])
+    cosines = {c: value for c, value in cosines.items() if value >= settings.semantic_floor or raw.get(c)}
+    shares = {chunk: min(FULL_SCORE, value / best) for chunk, value in raw.items()}
+    ranks = [{chunk: place for place, (chunk, _) in enumerate(side, 1)} for side in (left, right)]
+    return fuse(shares, cosines, settings, lexical_ranks=ranks[0], semantic_ranks=ranks[1])
+
+
+def _with_named(
+    engine: Engine, asked: _Asked, passing: _Passing, found: list[Candidate], owners: dict[int, tuple[int, str]]
+) -> tuple[list[Candidate], dict[int, str]]:
+    """Documents whose title or alias is the query come first, by their best (or first) chunk; `owners` grows."""
+    bearers = engine.named(name_of(asked.query)) if asked.mode != "semantic" else []
+    if not bearers:
+        return found, {}
+    firsts = engine.firsts([d for _, d in bearers], where=passing.where, parameters=passing.parameters)
+    owners |= engine.owners([c for c in firsts.values() if c not in owners])
+    scores = {"title": (FULL_SCORE, "title-exact"), "alias": (ALIAS_SCORE, "alias")}
+    at = {c.chunk: c for c in found}
+    named: dict[int, str] = {}
+    for origin, document in bearers:
+        if document not in firsts:
+            continue
+        score, label = scores[origin]
+        chunk = next((c.chunk for c in found if owners[c.chunk][0] == document), firsts[document])
+        candidate = at.setdefault(chunk, Candidate(chunk))
+        if candidate.score <= score:
+            candidate.score = score
+            named[chunk] = label
+    return sorted(at.values(), key=lambda c: (-c.score, named.get(c.chunk) != "title-exact", c.chunk)), named
+
+
+def _selected(
+    found: list[Candidate],
+    owners: Mapping[int, tuple[int, str]],
+    originals: Mapping[int, int],
+    settings: SearchConfig,
+) -> tuple[list[Candidate], dict[int, set[int]]]:
+    """Candidates above the threshold, few a document, copies folded into the first; and what each stands for."""
+    kept: list[Candidate] = []
+    copies: dict[int, set[int]] = {}
+    taken: dict[int, int] = {}
+    shown: dict[int, tuple[int, int]] = {}  # original -> (document shown for it, its first chunk)
+    for candidate in found:
+        document = owners[candidate.chunk][0]
+        first, chunk = shown.setdefault(originals.get(document, document), (document, candidate.chunk))
+        if first != document:
+            if candidate.score >= settings.threshold:
+                copies.setdefault(chunk, set()).add(document)
+            continue
+        taken[document] = taken.get(document, 0) + 1
+        if candidate.score >= settings.threshold and (
+            not settings.hits_per_document or taken[document] <= settings.hits_per_document
+        ):
+            kept.append(candidate)
+    return kept, copies
+
+
+def _nothing_passes(database: Database, filters: Filters) -> bool:
+    """Are there filters that no document passes, whatever is asked?"""
+    where, parameters = filters.sql()
+    return where != "true" and not database.rows(f"SELECT 1 FROM documents d WHERE {where} LIMIT 1", parameters)
 
 
 def _check(query: str, settings: SearchConfig, neighbors: int) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..store.database import HNSW_PAYS
-from .lexical import Scores, numbers
+from .engine import Scores
+from .lexical import numbers
 
 if TYPE_CHECKING:
     from ..store.database import Database

@@ -1,4 +1,4 @@
-"""The tables of a database as its file has them: every question is one statement."""
+"""The engine that asks the file: every look-up is one statement."""
 
 from __future__ import annotations
 
@@ -6,46 +6,61 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from . import lexical, semantic
-from .lexical import Facts, Scores, numbers
+from .engine import Facts, Question, Scores
+from .lexical import numbers
 
 if TYPE_CHECKING:
     from ..store.database import Database
 
 
-class Cold:
-    """Rankings and look-ups by SQL; `warm.Warm` answers the same from memory."""
+class SqlQuestion:
+    """A question answered by statements. Methods: see `engine.Question`."""
+
+    def __init__(self, database: Database, weights: Mapping[str, float], vector: Sequence[float]) -> None:
+        self._database, self._weights, self._vector = database, weights, vector
+
+    def top_lexical(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
+        """See `engine.Question`."""
+        return lexical.top(self._database, self._weights, where=where, parameters=parameters, limit=limit)
+
+    def lexical_scores(self, chunks: Sequence[int]) -> dict[int, float]:
+        """See `engine.Question`."""
+        return lexical.scores_of(self._database, self._weights, chunks)
+
+    def top_semantic(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
+        """See `engine.Question`."""
+        return semantic.top(self._database, self._vector, where=where, parameters=parameters, limit=limit)
+
+    def semantic_scores(self, chunks: Sequence[int]) -> dict[int, float]:
+        """See `engine.Question`."""
+        return semantic.scores_of(self._database, self._vector, chunks)
+
+    def passages(self, chunks: Sequence[int]) -> dict[int, int]:
+        """See `engine.Question`."""
+        return semantic.passages(self._database, self._vector, chunks)
+
+
+class SqlEngine:
+    """Rankings and look-ups by SQL. Methods: see `engine.Engine`."""
+
+    name = "sql"
 
     def __init__(self, database: Database) -> None:
         self.database = database
+
+    def question(self, weights: Mapping[str, float], vector: Sequence[float]) -> Question:
+        """See `engine.Engine`."""
+        return SqlQuestion(self.database, weights, vector)
+
+    def load(self, *, vectors: bool) -> None:
+        """Nothing: the file is all it needs."""
 
     def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
         """Frequencies and impacts of those terms that the index holds."""
         return lexical.facts_of(self.database, terms)
 
-    def top_lexical(
-        self, weights: Mapping[str, float], *, where: str, parameters: Sequence[object], limit: int
-    ) -> Scores:
-        """The best chunks by summed impacts. `where`: see `lexical.TOP_SQL`."""
-        return lexical.top(self.database, weights, where=where, parameters=parameters, limit=limit)
-
-    def lexical_scores(self, weights: Mapping[str, float], chunks: Sequence[int]) -> dict[int, float]:
-        """Summed impacts of given chunks; those without any are left out."""
-        return lexical.scores_of(self.database, weights, chunks)
-
-    def top_semantic(self, vector: Sequence[float], *, where: str, parameters: Sequence[object], limit: int) -> Scores:
-        """The chunks nearest to a unit vector."""
-        return semantic.top(self.database, vector, where=where, parameters=parameters, limit=limit)
-
-    def semantic_scores(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, float]:
-        """Cosines of given chunks' best windows."""
-        return semantic.scores_of(self.database, vector, chunks)
-
-    def passages(self, vector: Sequence[float], chunks: Sequence[int]) -> dict[int, int]:
-        """Where in the document the window of each chunk that is nearest to the vector begins."""
-        return semantic.passages(self.database, vector, chunks)
-
     def named(self, name: str) -> list[tuple[str, int]]:
-        """(origin, document) of the documents that have this name (`analysis.name_of`)."""
+        """(origin, document) of the documents that have this name (`contract.text.name_of`)."""
         return self.database.rows("SELECT origin, document_id FROM names WHERE name = ? ORDER BY origin", [name])
 
     def firsts(self, documents: Sequence[int], *, where: str, parameters: Sequence[object]) -> dict[int, int]:

@@ -16,7 +16,7 @@ from syntropy.contract.published import DATABASE, ENCODER
 from syntropy.contract.text import identifier_text, index_terms
 from syntropy.search.passages import snippet
 from syntropy.search.query import analyse
-from syntropy.search.sql_engine import Cold
+from syntropy.search.sql_engine import SqlEngine
 from tests.conftest import DATA, ROOT
 
 HEAVY = ("dagster", "torch", "polars", "pydantic", "numpy", "pyarrow", "onnxruntime", "jinja2", "yaml", "rich")
@@ -297,7 +297,7 @@ def test_golden_questions_of_the_demo(knowledge):
     ],
 )
 def test_query_terms(knowledge, text, terms):
-    assert analyse(Cold(knowledge.database), text, synonyms=False, correct=False).terms == terms
+    assert analyse(SqlEngine(knowledge.database), text, synonyms=False, correct=False).terms == terms
 
 
 def test_identifier_text_keeps_repeats_and_skips_data():

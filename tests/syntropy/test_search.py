@@ -12,6 +12,7 @@ from syntropy.contract.config import Config, SearchConfig, load_config
 from syntropy.contract.errors import ConfigError, DatabaseError, EncoderError, UsageError
 from syntropy.contract.published import DATABASE, locate
 from syntropy.contract.synonyms import SYNONYMS
+from syntropy.read.knowledge import open_knowledge
 from syntropy.search.fusion import Candidate, boost, fuse
 from syntropy.search.passages import snippet
 from syntropy.search.profiles import resolved_profile
@@ -139,16 +140,19 @@ def test_wrong_options_are_errors_that_help(small, wrong):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_memory_and_file_answer_alike(demo, mode):
-    """The first query is answered by SQL, the second from memory: hits, scores and passages are the same."""
+    """Both engines give the same hits, scores and passages."""
     for query, options in (
         ("how do we retry failed carrier webhooks", {}),
         ("quiet hours", {"kinds": ["doc"]}),
         ("normalize_tracking_no", {"hits_per_document": 1, "limit": 20}),
         ('"circuit breaker" open', {}),
     ):
-        with syntropy.open(demo / "build") as cold:
-            first = cold.search(query, mode=mode, **options)
-            second = cold.search(query, mode=mode, **options)
+        with open_knowledge(demo / "build", engine="sql") as by_sql:
+            first = by_sql.search(query, mode=mode, **options)
+            assert by_sql.engine.name == "sql"
+        with open_knowledge(demo / "build", engine="memory") as in_memory:
+            second = in_memory.search(query, mode=mode, **options)
+            assert in_memory.engine.name == "memory"
         assert [(h.chunk_id, round(h.score, 4), h.snippet) for h in first.hits] == [
             (h.chunk_id, round(h.score, 4), h.snippet) for h in second.hits
         ]
