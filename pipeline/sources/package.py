@@ -16,6 +16,7 @@ from pipeline.sources.canonical import Sidecars, canonical_json, content_hash, k
 from pipeline.sources.layout import Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
+from pipeline.text.secrets import redact
 from syntropy.contract.config import GitConfig, SourcesConfig
 
 SHORT_COMMIT = 12
@@ -60,6 +61,10 @@ class PackageConnector:
                 if not is_clean_name(path):
                     shown = path.encode("utf-8", "backslashreplace").decode("utf-8").encode("unicode_escape").decode()
                     reject(shown, "bad-name", "the name holds control characters or is no UTF-8", "rename it upstream")
+                elif redact(path)[1]:
+                    reject(
+                        redact(path)[0], "secret", "the name holds what looks like a credential", "rename it upstream"
+                    )
                 elif reason := self._reason(path, entry):
                     files.append(SourceFile(self.package, path, "excluded", reason, "", "", 0, ""))
                 else:

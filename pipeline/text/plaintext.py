@@ -17,8 +17,6 @@ _ASCIIDOC = re.compile(r"^(={1,6}|#{1,6})\s+(\S.*?)(?:\s+\1)?\s*$")
 _ASCIIDOC_FENCE = re.compile(r"^(-{4,}|\.{4,}|```+)\s*(?:\w+)?\s*$")
 _RST_CODE = re.compile(r"^(\s*)(?:\.\.\s+(?:code|code-block|sourcecode|literalinclude)::|(?!\.\. ).*::\s*$)")
 
-SUFFIXES = (".rst", ".rest", ".adoc", ".asciidoc", ".txt")
-
 
 def text_outline(text: str, path: str) -> Outline:
     """Outline of a text by the file's suffix; `.txt` has paragraphs only."""

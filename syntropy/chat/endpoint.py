@@ -13,7 +13,7 @@ from ..contract.errors import MissingDependencyError, SyntropyError
 class ChatError(SyntropyError):
     """The endpoint did not answer, or its answer broke off."""
 
-    exit_code = 11
+    exit_code = 12
 
 
 class ToolsRefusedError(ChatError):

@@ -22,7 +22,7 @@ from syntropy.contract.errors import MissingDependencyError, UsageError
 from syntropy.contract.files import write_new
 from syntropy.contract.published import read_manifest
 from syntropy.setup import launcher
-from syntropy.setup.hooks import build_line, install_git_hooks, session_hook
+from syntropy.setup.hooks import build_line, hook_log, install_git_hooks, session_hook
 from syntropy.setup.scaffold import detect_layout, free_output, write_config
 from syntropy.store.freshness import check_staleness
 from syntropy.store.last_build import builder_of, last_build
@@ -57,7 +57,7 @@ def _hooks(root: Path) -> int:
     program = launcher.program()
     written, foreign = install_git_hooks(root, program)
     for target in written:
-        print(f"wrote {target} (rebuilds in the background; .syntropy/hook.log says how it went)")
+        print(f"wrote {target} (rebuilds in the background; {hook_log(root)} says how it went)")
     if not written and not foreign:
         print("git hooks: already there")
     for target in foreign:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from syntropy.contract.budget import SESSION_TOKENS
+
 _TYPES = ("decision", "progress", "issue", "handoff", "insight", "reference", "checkpoint")
 
 
@@ -21,7 +23,9 @@ def add_memory_commands(commands: argparse._SubParsersAction[Any], rules: argpar
         "What an agent should know first.",
         "session-start",
     )
-    start.add_argument("--budget", type=int, default=800, metavar="TOKENS", help="size of it all; rules are never cut")
+    start.add_argument(
+        "--budget", type=int, default=SESSION_TOKENS, metavar="TOKENS", help="size of it all; rules are never cut"
+    )
 
 
 def _insight(verbs: argparse._SubParsersAction[Any]) -> None:

@@ -23,3 +23,7 @@ def cut(text: str, limit: int) -> str:
         if place > 0:
             return head[: place + 1]
     return head
+
+
+SESSION_TOKENS = 800
+"""What an agent is told at the start of a session, unless it asks for more; rules are never cut."""

@@ -113,11 +113,7 @@ class Table:
     description: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
-    database_only: bool = False
     stage_only: bool = False
-
-    def column(self, name: str) -> Column:
-        return next(c for c in self.columns if c.name == name)
 
     def stage_columns(self) -> list[Column]:
         """Columns between stages: references spelled as uids and ordinals."""
@@ -392,7 +388,6 @@ POSTINGS = _table(
     Column("max_impact", "FLOAT", "largest of the impacts"),
     Column("chunk_ids", "INTEGER[]", "those chunks, ascending"),
     Column("impacts", "FLOAT[]", "BM25F contribution of the term to each of them"),
-    database_only=True,
 )
 
 NAMES = _table(
@@ -402,7 +397,6 @@ NAMES = _table(
     Column("name", "VARCHAR", "folded title, alias or key"),
     Column("document_id", "INTEGER", "the document"),
     Column("origin", "VARCHAR", "title, or alias (also for keys)"),
-    database_only=True,
 )
 
 META = _table(
@@ -411,7 +405,6 @@ META = _table(
     "key",
     Column("key", "VARCHAR", "name"),
     Column("value", "VARCHAR", "value"),
-    database_only=True,
 )
 
 TABLES: dict[str, Table] = {

@@ -9,6 +9,7 @@ spelled ones (`1.0.21` → 1_0_21, `PRP-29.3` → prp_29_3, `--dry-run` → dry_
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -151,6 +152,11 @@ def _expanded(token: str) -> str:
 def _parts(word: str) -> list[str]:
     """`fooBar2` -> foo, Bar, 2; words of other scripts stay whole."""
     return _CAMEL.findall(word) if word.isascii() else [word]
+
+
+def idf(chunks: int, frequency: int) -> float:
+    """Lucene's non-negative inverse document frequency."""
+    return math.log(1 + (chunks - frequency + 0.5) / (frequency + 0.5))
 
 
 def jaccard(left: Iterable[str], right: Iterable[str]) -> float:

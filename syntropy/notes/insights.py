@@ -35,7 +35,6 @@ MAX_LIMIT = 20
 _TITLE_LENGTH = 80
 _ID = re.compile(r"^TK-\d{3,}$")
 
-RELATIONS = ("derives_from", "applies_to", "supersedes", "related_to")
 
 _NEXT = (
     "INSERT INTO insight_seq VALUES ('TK', 1 + coalesce((SELECT max(CAST(substr(id, 4) AS INTEGER)) "

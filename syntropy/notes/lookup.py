@@ -7,8 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..contract.text import index_terms
-from ..search.query import idf
+from ..contract.text import idf, index_terms
 
 if TYPE_CHECKING:
     from .store import NotesStore
@@ -28,7 +27,8 @@ def lexical_shares(store: NotesStore, kind: str, query: str) -> dict[str, float]
     terms = [term for term in dict.fromkeys(index_terms(query)) if '"' not in term][:64]
     if not terms:
         return {}
-    total = int(store.rows("SELECT max(rowid) FROM syntropy_terms")[0][0] or 0)
+    # rows, not their numbers: each edit makes a new number, and would move the scores of all that was not edited
+    total = int(store.rows("SELECT (SELECT count(*) FROM user_entities) + (SELECT count(*) FROM entries)")[0][0])
     marks = ", ".join("?" * len(terms))
     counted = store.rows(f"SELECT term, doc FROM syntropy_vocabulary WHERE term IN ({marks})", terms)
     frequency = {row[0]: row[1] for row in counted}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import NamedTuple
 
+from ..contract.budget import SESSION_TOKENS
 from ..contract.text import jaccard
 from .rules_and_notes import Maintenance, Note
 
 HEADING = "# Rules (ALWAYS follow, NO exceptions)"
-BUDGET_TOKENS = 800
 CHARS_PER_TOKEN = 4
 RECENT_DAYS = 3
 RECENT_NOTES = 20
@@ -52,7 +52,7 @@ def session(
     handoff: Note | None,
     maintenance: Maintenance,
     *,
-    budget: int = BUDGET_TOKENS,
+    budget: int = SESSION_TOKENS,
     zone: tzinfo | None = None,
 ) -> Session:
     """Rules in full; then as much of the rest as the budget (tokens) holds, cut from the bottom."""

@@ -182,12 +182,12 @@ class Graph:
 
     def _read(self, database: Database) -> None:
         names: dict[int, str] = {}
-        keyed = ("doc", "rule")
+        by_path = ("doc", "rule")  # kinds whose keys are file stems, which several documents may share
         for number, package, path, kind, key, title in database.rows(
             "SELECT document_id, package, path, kind, key, title FROM documents ORDER BY document_id"
         ):
             place = place_of(package, path)
-            name = place if kind in keyed or key in self._nodes else key
+            name = place if kind in by_path or key in self._nodes else key
             names[number] = name
             self._nodes[name] = Node(name, title, kind, CANONICAL, place)
             self._aliases.setdefault(place, name)

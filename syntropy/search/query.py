@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..contract.text import identifier_text, index_terms, is_unspaced, words
+from ..contract.text import identifier_text, idf, index_terms, is_unspaced, words
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -92,11 +91,6 @@ def _phrases(query: str) -> list[str]:
     """
     found = [phrase for phrase in _PHRASE.findall(query) if index_terms(phrase)]
     return found if 2 * sum(len(words(phrase)) for phrase in found) >= len(words(query)) else []
-
-
-def idf(chunks: int, frequency: int) -> float:
-    """Lucene's non-negative inverse document frequency."""
-    return math.log(1 + (chunks - frequency + 0.5) / (frequency + 0.5))
 
 
 def phrase_sql(phrases: Sequence[str]) -> tuple[str, list[object]]:

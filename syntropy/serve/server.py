@@ -15,6 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from .. import __version__
+from ..contract.budget import SESSION_TOKENS
 from ..contract.errors import SyntropyError
 from ..contract.times import now
 from ..contract.untrusted import visible
@@ -31,7 +32,6 @@ WORKERS = min(8, 2 * (os.cpu_count() or 1))
 WARM_AFTER_SECONDS = 1.0
 """The encoder is loaded after the first answer, or after this long without one: it takes the processor from both."""
 
-SESSION_BUDGET = 800
 
 _Result = TypeVar("_Result")
 
@@ -154,7 +154,7 @@ class Adapter:
         if desk.notes_file is None:
             return "There is no project here, so there are no saved rules."
         with desk.memory() as memory:
-            told = memory.session(budget=int(budget or SESSION_BUDGET), now=now(), maintain="notes" in self._box.groups)
+            told = memory.session(budget=int(budget or SESSION_TOKENS), now=now(), maintain="notes" in self._box.groups)
         return visible(told.text()) or "No rules are saved, and nothing happened lately."
 
     async def _complete(self, _: object, params: types.CompleteRequestParams) -> types.CompleteResult:

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..contract.config import load_config
 from ..contract.errors import UsageError
 from ..contract.files import write_text
 
 EVENTS = ("post-commit", "post-merge")
 """Commits, and pulls that bring some."""
 
+LOG = "hook.log"
 MARK = "written by `syntropy init --hooks`"
 
 
@@ -76,23 +78,28 @@ def _git(root: Path, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def hook_log(root: Path) -> Path:
+    """Where a hook's build says how it went: below `paths.cache`."""
+    return (root / load_config(root).paths.cache).resolve() / LOG
+
+
 def build_line(root: Path, program: Sequence[str]) -> str:
     """The command that rebuilds, for a hook of one's own."""
     return shlex.join([*program, "build", "--project", str(root)])
 
 
 def _script(root: Path, program: Sequence[str]) -> str:
-    log = shlex.quote(str(root / ".syntropy" / "hook.log"))
+    log = hook_log(root)
     return (
         "#!/bin/sh\n"
         f"# {MARK}: rebuilds the knowledge in the background; the log says how it went\n"
         "unset $(git rev-parse --local-env-vars)\n"
-        f"mkdir -p {shlex.quote(str(root / '.syntropy'))}\n"
+        f"mkdir -p {shlex.quote(str(log.parent))}\n"
         "(\n"
         "  for attempt in 1 2 3 4 5 6 7 8 9 10; do\n"
         f"    {build_line(root, program)}\n"
         "    [ $? -eq 8 ] || break  # 8: another build is running; it may have missed this commit\n"
         "    sleep 3\n"
         "  done\n"
-        f") >{log} 2>&1 </dev/null &\n"
+        f") >{shlex.quote(str(log))} 2>&1 </dev/null &\n"
     )

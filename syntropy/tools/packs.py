@@ -9,12 +9,11 @@ from typing import NamedTuple
 from ..contract.budget import cut, tokens
 from ..contract.errors import UsageError
 from ..contract.identity import PROJECT_PACKAGE, Citation, place_of
-from ..contract.text import index_terms
+from ..contract.text import idf, index_terms
 from ..notes.notebook import SAVED
 from ..read.citations import proven
 from ..read.graph import CANONICAL, Graph
 from ..read.knowledge import Knowledge
-from ..search.query import idf
 
 MIN_BUDGET, MAX_BUDGET = 150, 100_000
 

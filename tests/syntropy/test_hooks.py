@@ -60,6 +60,15 @@ def test_a_commit_is_rebuilt_in_the_background(root, capsys):
     assert "Foghorn" in titles(root), (root / ".syntropy/hook.log").read_text()
 
 
+def test_the_log_lies_below_the_configured_cache(root, capsys):
+    (root / "syntropy.toml").write_text('[paths]\ncache = "var/knowledge"\n')
+    main(["init", str(root), "--hooks", "--no-build"])
+    hook = (root / ".git/hooks/post-commit").read_text()
+    assert str(root / "var/knowledge/hook.log") in hook
+    assert "var/knowledge/hook.log" in capsys.readouterr().out
+    assert ".syntropy" not in hook.replace(MARK, "")
+
+
 def test_hooks_that_exist_stay(root, capsys):
     folder = root / ".git/hooks"
     folder.mkdir(exist_ok=True)

@@ -252,6 +252,18 @@ def test_paths_are_posix_and_inside():
             posix_path(bad)
 
 
+def test_a_file_whose_name_holds_a_credential_is_named_without_it(project, upstream):
+    key = "AKIA" + "IOSFODNN7EXAMPLQ"
+    (upstream / f"docs/{key}.md").write_text("# Key\n\nUnder its own name.\n")
+    commit(upstream)
+    added(project, upstream, path="docs", alias="hub")
+    found = build(project)
+    (problem,) = [p for p in found.problems if p.code == "secret"]
+    assert key not in f"{problem.path}{problem.message}{problem.hint}"
+    for path in (project / "build").rglob("*"):
+        assert path.is_dir() or key.encode() not in path.read_bytes(), path
+
+
 def test_a_hostile_repository(project, upstream):
     """Links, submodules, hooks, large files and odd names: nothing executed, nothing outside read."""
     secret = project.parent / "secret.md"

@@ -329,5 +329,5 @@ def test_the_command_needs_a_model_and_tells_failures(endpoint, demo, capsys):
     assert main(["chat", "x", "--project", str(demo)]) == 2
     assert "--model" in capsys.readouterr().err
     endpoint.script = [status(404, "no such model")]
-    assert main(["chat", "x", "--project", str(demo), "--base-url", endpoint.url, "--model", "m"]) == 11
+    assert main(["chat", "x", "--project", str(demo), "--base-url", endpoint.url, "--model", "m"]) == 12
     assert main(["chat", "x", "--project", str(demo), "--model", "m", "--max-iterations", "0"]) == 2

@@ -294,3 +294,14 @@ def test_search_shows_fresh_insights_and_can_leave_them_out(demo, capsys):
     finally:
         for file in path.parent.glob("notes.sqlite*"):
             file.unlink()
+
+
+def test_edits_that_change_nothing_move_no_score(memory):
+    for number in range(5):
+        memory.add_insight(f"lighthouse number {number} keeps the harbour")
+    memory.add_insight("a buoy marks the fairway")
+    before = {hit.insight.id: hit.score for hit in memory.search_insights("buoy lighthouse")}
+    for _ in range(60):
+        memory.edit_insight("TK-001", text="lighthouse number 0 keeps the harbour")
+    after = {hit.insight.id: hit.score for hit in memory.search_insights("buoy lighthouse")}
+    assert before == after
