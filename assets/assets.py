@@ -52,6 +52,7 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
     deps=[dg.AssetKey(stage.name) for stage in ARTIFACTS],
 )
 def publication(build: dg.ResourceParam[Build]) -> dg.MaterializeResult[None]:
+    """Publish what was staged and checked."""
     changed, figures = _told(build, lambda: publish_build(build))
     metadata: dict[str, Any] = {
         "published anew": changed,

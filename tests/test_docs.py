@@ -1,5 +1,6 @@
 """The documents tell the truth: examples run, links resolve, generated pages are current."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -84,20 +85,59 @@ def test_every_decision_is_listed():
         assert f"({page.name})" in listed
 
 
-def test_public_names_have_docstrings():
-    import ast
+def public_members(tree):
+    """(name, node) of the module, its public functions and classes, and the public methods of those."""
+    yield "module", tree
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+            yield node.name, node
+            for member in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef) and not member.name.startswith("_"):
+                    yield f"{node.name}.{member.name}", member
 
-    missing = []
+
+def test_public_names_have_docstrings():
+    looked_at, missing = 0, []
     for package in ("syntropy", "pipeline", "assets"):
         for path in (ROOT / package).rglob("*.py"):
+            for name, node in public_members(ast.parse(path.read_text())):
+                looked_at += 1
+                if not ast.get_docstring(node):
+                    missing.append(f"{path.relative_to(ROOT)}: {name}")
+    assert missing == []
+    assert looked_at > 1000, "methods are looked at, too"
+
+
+def test_what_raises_our_errors_says_so():
+    """A public function that raises an error of ours by name names one in its docstring, or its class's."""
+    silent = []
+    for package in ("syntropy", "pipeline"):
+        for path in (ROOT / package).rglob("*.py"):
+            if "cli" in path.parts:
+                continue  # a command's errors are for people, and all of them
             tree = ast.parse(path.read_text())
-            nodes = [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef))]
-            public = [n for n in nodes if isinstance(n, ast.Module) or not n.name.startswith("_")]
-            top = {id(n) for n in tree.body}
-            missing += [f"{path.relative_to(ROOT)}: {getattr(n, 'name', 'module')}" for n in public
-                        if not ast.get_docstring(n) and (isinstance(n, ast.Module) or id(n) in top) and path.stat().st_size]  # fmt: skip
-    allowed = {"function", "class"}
-    assert len([m for m in missing if m.split(": ")[1] not in allowed]) == 0, missing
+            for name, node in public_members(tree):
+                if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    continue
+                raised = {
+                    n.exc.func.id
+                    for n in ast.walk(node)
+                    if isinstance(n, ast.Raise) and isinstance(n.exc, ast.Call) and isinstance(n.exc.func, ast.Name)
+                    and n.exc.func.id.endswith("Error")
+                }  # fmt: skip
+                caught = {
+                    name.id
+                    for n in ast.walk(node)
+                    if isinstance(n, ast.ExceptHandler) and n.type is not None
+                    for name in ast.walk(n.type)
+                    if isinstance(name, ast.Name)
+                }
+                raised = set() if "SyntropyError" in caught else raised - caught
+                owner = next((n for n in tree.body if isinstance(n, ast.ClassDef) and node in n.body), None)
+                told = f"{ast.get_docstring(node)} {ast.get_docstring(owner) if owner else ''}"
+                if raised and not raised & set(re.findall(r"\w+Error", told)):
+                    silent.append(f"{path.relative_to(ROOT)}: {name} raises {', '.join(sorted(raised))}")
+    assert silent == []
 
 
 def test_no_module_is_too_long():

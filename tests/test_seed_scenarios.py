@@ -14,6 +14,7 @@ from pipeline.sources.protocol import SourceText
 from syntropy.contract.errors import DatabaseError, DocumentNotFoundError
 from syntropy.contract.published import INDEX_JSON
 from syntropy.read.knowledge import open_knowledge
+from tests import tagged
 from tests.quick import build
 
 FILES = {
@@ -113,7 +114,7 @@ def test_scanRules_claudeMd(index):
 
 def tags_of(text):
     found = extract(SourceText("project", "docs/a.md", "", "doc", "user", "0" * 64, text), Page("", "doc", text))
-    return [(tag, origin) for _, tag, origin, _ in found.tags]
+    return tagged.tags_of(found)
 
 
 def test_extractTags_yaml():

@@ -41,7 +41,10 @@ class Engine(Protocol):
 
 
 def make_engine(embed: EmbedConfig, model: Model, graph: Callable[[], Path]) -> Engine:
-    """The configured engine. `graph` gives the ONNX file of the bundled model (made once, cached)."""
+    """The configured engine. `graph` gives the ONNX file of the bundled model (made once, cached).
+
+    Raises EncoderError.
+    """
     engine = embed.engine
     if engine == "auto":
         engine = "onnx" if model.is_bundled and embed.device == "cpu" else "sentence-transformers"
@@ -113,6 +116,7 @@ class SentenceTransformersEngine:
         self._model = SentenceTransformer(os.fspath(folder), device=device)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
+        """See `Engine`."""
         vectors = self._model.encode(
             list(texts), normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
         )
@@ -127,6 +131,7 @@ class RemoteEngine:
         self._endpoint = endpoint
 
     def encode(self, texts: Sequence[str]) -> Vectors:
+        """See `Engine`; texts go out some at a time."""
         rows = [
             vector
             for start in range(0, len(texts), REQUEST_TEXTS)

@@ -36,6 +36,7 @@ class Model:
 
     @property
     def is_bundled(self) -> bool:
+        """Is it the model whose weights are known by digest?"""
         return self.name == weights.MODEL_NAME and not self.provider
 
     def fingerprint(self) -> str:

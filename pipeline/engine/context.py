@@ -43,9 +43,14 @@ class Reporter(Protocol):
 class Silent:
     """Nobody is told anything."""
 
-    def stage(self, name: str) -> None: ...
-    def advance(self, done: int, total: int) -> None: ...
-    def say(self, text: str) -> None: ...
+    def stage(self, name: str) -> None:
+        """Not told on."""
+
+    def advance(self, done: int, total: int) -> None:
+        """Not told on."""
+
+    def say(self, text: str) -> None:
+        """Not told on."""
 
 
 class Build:

@@ -32,6 +32,7 @@ class Workspace:
 
     @property
     def staging(self) -> Path:
+        """Where artifacts wait for their publication."""
         return self.out / ".staging"
 
     @cached_property
@@ -49,6 +50,7 @@ class Workspace:
 
     @property
     def index_copy(self) -> Path | None:
+        """The second place of syntropy-index.json, where one is configured."""
         name = self.config.paths.index_copy
         return self.root / name if name else None
 

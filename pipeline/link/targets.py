@@ -89,10 +89,12 @@ class Resolver:
         return self._by_suffix(package, wanted)
 
     def prp(self, package: str, prp_id: str) -> Target | None:
+        """The document of a PRP id, in any spelling; None where no document claims it."""
         uid = self._prps.get((package, normalized_id(prp_id)))
         return Target(uid, split_uid(uid)[1]) if uid else None
 
     def memory(self, package: str, name: str) -> Target | None:
+        """The memory of a name, as agents write it; None where there is none."""
         uid = self._memories.get((package, name.removesuffix(".md")))
         return Target(uid, split_uid(uid)[1]) if uid else None
 

@@ -48,7 +48,7 @@ class Checkout:
         )
 
     def install(self, commit: str) -> None:
-        """Fetch the commit's folder into a new checkout beside, then put it into place."""
+        """Fetch the commit's folder into a new checkout beside, then put it into place. Raises GitError."""
         source = check_address(self.package.source, allow_file=self._settings.allow_file)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.folder.with_name(f".{self.folder.name}.{uuid.uuid4().hex[:8]}")

@@ -110,7 +110,7 @@ def remove(packages: Packages, config: Config, alias: str, *, force: bool) -> Pa
 
 
 def push(packages: Packages, config: Config, alias: str, message: str, *, today: date) -> tuple[str, str]:
-    """(branch, how to open a pull request) after pushing a package's changes as a new branch."""
+    """(branch, how to open a pull request) after pushing a package's changes as a new branch. Raises UsageError."""
     package = packages.package(alias)
     locked = packages.locked.get(alias)
     if locked is None:

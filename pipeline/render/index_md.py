@@ -76,6 +76,7 @@ class Group(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Characters of its lines."""
         return len(self.lines)
 
 

@@ -46,6 +46,7 @@ class NotesConnector:
         )
 
     def read(self, paths: Iterable[str]) -> Iterator[SourceText | Diagnostic]:
+        """See `protocol.Connector`."""
         texts = self._texts()
         for path in paths:
             if path in texts:

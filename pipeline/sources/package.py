@@ -94,6 +94,7 @@ class PackageConnector:
         return Scan(sorted(files, key=lambda f: f.path), sorted(diagnostics))
 
     def read(self, paths: Iterable[str]) -> Iterator[SourceText | Diagnostic]:
+        """See `protocol.Connector`."""
         for path, data, _ in self._blobs(list(paths)):
             assert data is not None  # the scan called it indexed, and a commit does not change
             file = self._file(path, data)

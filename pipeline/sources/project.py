@@ -63,6 +63,7 @@ class ProjectConnector:
         return Scan(self._files, sorted(self._diagnostics))
 
     def read(self, paths: Iterable[str]) -> Iterator[SourceText | Diagnostic]:
+        """See `protocol.Connector`."""
         for path in paths:
             assignment = self._layout.assign(path)
             assert assignment is not None  # the scan called it indexed

@@ -72,7 +72,7 @@ class EndpointModel:
         self._client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=retries)
 
     def complete(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Iterator[str | Reply]:
-        """Stream one completion; one that breaks off before its first word is asked for once more."""
+        """Stream one completion; one that breaks off before its first word is asked for once more. Raises ChatError."""
         for attempt in (1, 2):
             begun = False
             try:

@@ -50,6 +50,7 @@ class Turn:
     warning: str = ""
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return {**vars(self), "used": [used._asdict() for used in self.used]}
 
 

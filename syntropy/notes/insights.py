@@ -66,6 +66,7 @@ class Insight:
         return [target for kind in ("derives_from", "applies_to") for target in self.relations.get(kind, [])]
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return dict(vars(self)) | {"tags": list(self.tags)}
 
 

@@ -63,7 +63,8 @@ class Recall:
 def open_notes(project: str | Path | None = None, *, user: bool = False, alone: bool = False) -> Notebook:
     """The living layer of a project (the one around this folder by default), with its published knowledge.
 
-    `alone` leaves the knowledge closed; where there is none, the notes stand alone. Raises ConfigError.
+    `alone` leaves the knowledge closed; where there is none, the notes stand alone. Raises ConfigError,
+    ProjectNotFoundError.
     """
     root = find_project(Path(project) if project is not None else Path.cwd())
     if root is None and not user:

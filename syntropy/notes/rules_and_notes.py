@@ -60,6 +60,7 @@ class Note:
     label: str
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return dict(vars(self)) | {"tags": list(self.tags)}
 
 
@@ -72,6 +73,7 @@ class Maintenance(NamedTuple):
 
     @property
     def happened(self) -> bool:
+        """Was anything put away?"""
         return any(self)
 
 

@@ -30,6 +30,7 @@ class Session(NamedTuple):
     left_out: int
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return dict(self._asdict())
 
     def text(self) -> str:

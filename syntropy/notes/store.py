@@ -102,7 +102,7 @@ class NotesStore:
             raise NotesError(f"{path} cannot be written: {error.strerror}", hint="check its folder") from error
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        """All rows of a query."""
+        """All rows of a query. Raises NotesError."""
         try:
             with self._lock:
                 return self._connection.execute(sql, parameters).fetchall()

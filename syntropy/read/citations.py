@@ -56,6 +56,7 @@ class Standing:
         return self.build.verdict == "current" and (self.tree is None or self.tree.verdict == "current")
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return {
             "citation": self.citation,
             "build": self.build._asdict(),

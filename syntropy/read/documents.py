@@ -38,6 +38,7 @@ class Document:
     text: str
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return {
             "package": self.package,
             "path": self.path,
@@ -64,6 +65,7 @@ class Excerpt:
     text: str
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return {"citation": str(self.citation), "title": self.title, "text": self.text}
 
 

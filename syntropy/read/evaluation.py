@@ -68,6 +68,7 @@ class Evaluation:
     """Mode -> query -> nDCG@10."""
 
     def as_dict(self) -> dict[str, Any]:
+        """Its fields as plain data, for JSON."""
         return {
             "scores": self.scores,
             "queries": self.queries,

@@ -74,6 +74,7 @@ class Path(NamedTuple):
 
     @property
     def length(self) -> int:
+        """Number of relations on the way."""
         return len(self.edges)
 
 
@@ -159,7 +160,10 @@ class Graph:
         return Path([self._nodes[first], *(self._nodes[edge.end] for edge in edges)], edges)
 
     def related(self, name: str, *, limit: int = 10) -> list[tuple[Node, float, list[str]]]:
-        """(node, score, why): nodes with neighbours in common (Jaccard) and those similar by their texts."""
+        """(node, score, why): nodes with neighbours in common (Jaccard) and those similar by their texts.
+
+        Raises UsageError.
+        """
         if limit < 1:
             raise UsageError(f"limit {limit} is out of range", hint="give 1 or more")
         start = self.entity(name).name

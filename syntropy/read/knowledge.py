@@ -53,6 +53,7 @@ class Rule:
     line: int
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return dict(vars(self))
 
 
@@ -66,6 +67,7 @@ class Violation:
     message: str
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return dict(vars(self))
 
 
@@ -78,6 +80,7 @@ class DriftReport:
     violations: list[Violation]
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return {"score": self.score, "claims": self.claims, "violations": [v.as_dict() for v in self.violations]}
 
 
@@ -368,7 +371,7 @@ def open_knowledge(
     `path` may be a project, a folder of artifacts or a database file; `project`, `out` and `db` say which
     it is. A project beside `out` or `db` gives its settings, notes and sources. Without any, the project
     around the current folder. `engine`: "sql" where little is asked, "memory" where much is; "auto" is
-    memory where numpy is installed. Raises ProjectNotFoundError, DatabaseError.
+    memory where numpy is installed. Raises UsageError, ProjectNotFoundError, DatabaseError.
     """
     if (path is not None and (project, out, db) != (None, None, None)) or (out is not None and db is not None):
         raise UsageError("more than one of path, out and db was given", hint="give one")

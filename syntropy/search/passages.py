@@ -57,6 +57,7 @@ class Neighbor:
     text: str
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return {"citation": str(self.citation), "text": self.text}
 
 

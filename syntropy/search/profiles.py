@@ -25,7 +25,7 @@ _FUSION_KEYS = ("fusion", "lexical_weight", "semantic_weight", "rrf_k", "path_bo
 
 
 def resolved_profile(search: SearchConfig) -> SearchConfig:
-    """The settings with the fusion keys of the profile they name, if any."""
+    """The settings with the fusion keys of the profile they name, if any. Raises UsageError."""
     if not search.profile:
         return search
     if search.profile not in PROFILES:

@@ -32,6 +32,7 @@ class Resource(NamedTuple):
 
     @property
     def uri(self) -> str:
+        """Its address, as clients ask for it."""
         return SCHEME + self.name
 
 

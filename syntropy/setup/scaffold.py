@@ -43,7 +43,10 @@ def detect_layout(root: Path) -> list[tuple[str, str]]:
 
 
 def free_output(root: Path) -> str:
-    """`paths.out` for a project: its default, or another folder where somebody else's files lie in that."""
+    """`paths.out` for a project: its default, or another folder where somebody else's files lie in that.
+
+    Raises UsageError.
+    """
     default = settings.PathsConfig().out
     for name in (default, f"knowledge-{default}", *(f"knowledge-{default}-{n}" for n in range(2, 100))):
         folder = root / name

@@ -36,7 +36,8 @@ CACHED_QUERIES = 100
 class Encoder(Protocol):
     """Turns a query into a unit vector."""
 
-    def encode(self, query: str) -> list[float]: ...
+    def encode(self, query: str) -> list[float]:
+        """The unit vector of a query."""
 
 
 class QueryEncoder:

@@ -30,6 +30,7 @@ class Staleness:
 
     @property
     def stale(self) -> bool:
+        """Has anything changed since the build?"""
         return self.count > 0
 
     def message(self) -> str:

@@ -29,6 +29,7 @@ class BuildState:
     """When artifacts were last published or found current."""
 
     def save(self, cache: Path) -> None:
+        """Write it into the cache folder, whole or not at all."""
         cache.mkdir(parents=True, exist_ok=True)
         write_text(cache / LAST_BUILD, json.dumps(asdict(self), indent=2, sort_keys=True) + "\n")
 

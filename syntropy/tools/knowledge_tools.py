@@ -134,7 +134,7 @@ def search_knowledge(
 def get_document(
     desk: Desk, *, path: str, scope: str = "", lines: str = "", detailed: bool = False, cursor: str = ""
 ) -> dict[str, Any]:
-    """A document or some of its lines, in pages."""
+    """A document or some of its lines, in pages. Raises UsageError."""
     knowledge = desk.knowledge
     if not lines and (span := CITED_LINES.search(path)):
         lines = f"{span['start']}-{span['end'] or span['start']}"

@@ -132,7 +132,7 @@ def list_notes(
     detailed: bool = False,
     cursor: str = "",
 ) -> dict[str, Any]:
-    """Notes, the newest first."""
+    """Notes, the newest first. Raises UsageError."""
     if since and not _SINCE.match(since):
         raise UsageError(f"since {since[:40]!r} is no date", hint="give it as 2026-11-22")
     if desk.notes_file is not None and not desk.notes_file.is_file():

@@ -79,6 +79,7 @@ class Pack:
         return _written(self.task, self.parts, self.left_out)
 
     def as_dict(self) -> dict[str, object]:
+        """Its fields as plain data, for JSON."""
         return {
             "task": self.task,
             "tokens": tokens(self.text()),

@@ -32,6 +32,7 @@ class Answer:
 
     @cached_property
     def text(self) -> str:
+        """The whole answer as text."""
         return json.dumps(self.structured, ensure_ascii=False, separators=(",", ":"))
 
 

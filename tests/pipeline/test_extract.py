@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipeline.extract.document import extract
 from pipeline.formats.page import Page
 from pipeline.sources.protocol import SourceText
+from tests.tagged import tags_of
 
 
 def extracted(text, path="docs/a.md", kind="doc", scope="user"):
@@ -92,7 +93,7 @@ def test_a_long_summary_is_cut_at_a_word():
     ],
 )
 def test_tags_by_three_strategies(text, tags):
-    assert [(tag, origin) for _, tag, origin, _ in extracted(text).tags] == tags
+    assert tags_of(extracted(text)) == tags
 
 
 def test_tag_extraction_is_linear():
@@ -216,7 +217,7 @@ def test_python_examples_by_docstring_and_public_names():
     row = fields(found)
     assert (row["title"], row["title_origin"], row["key"]) == ("Retry with backoff", "docstring", "retry")
     assert row["implementations"] == ["src/retry.py"]
-    assert [t[1] for t in found.tags] == ["resilience", "retry"]
+    assert [tag for tag, _ in tags_of(found)] == ["resilience", "retry"]
     assert [(h[2], h[3], h[5]) for h in found.headings] == [
         (2, "retry", 13),
         (2, "Breaker", 21),
@@ -237,7 +238,7 @@ def test_python_examples_by_docstring_and_public_names():
 def test_other_languages_by_head_comment(name, text):
     found = extracted(text, path=f"examples/{name}", kind="example")
     assert fields(found)["title"] == "Validates addresses"
-    assert [t[1] for t in found.tags] == ["address"]
+    assert [tag for tag, _ in tags_of(found)] == ["address"]
 
 
 def test_broken_python_is_a_diagnostic_and_stays_indexed():
