@@ -2,7 +2,7 @@
 
 import sys
 
-from syntropy.cli import main
+from syntropy.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

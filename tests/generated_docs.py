@@ -26,7 +26,7 @@ def cli_markdown() -> str:
              "check failed, 2 bad configuration or arguments, 3 no usable database, 4 no usable encoder, 5 no such document,",
              "6 something is not installed, 7 the build failed, 8 another build is running,",
              "9 git or a registry failed, 10 local changes of a package would be lost,",
-             "11 the chat's endpoint failed.", ""]  # fmt: skip
+             "11 the notes cannot be read or written, 12 the chat's endpoint failed.", ""]  # fmt: skip
     with _width(100):
         for name, command in commands.items():
             for spelled, one in [(name, command), *((f"{name} {verb}", v) for verb, v in _verbs(command))]:

@@ -143,7 +143,7 @@ def test_loadIndexWithCache_fresh(root, knowledge):
 
 
 def test_loadIndexWithCache_stale(root, knowledge, monkeypatch, capsys):
-    from syntropy.cli import main
+    from syntropy.cli.main import main
 
     build(root)
     (root / "CLAUDE.md").write_text(FILES["CLAUDE.md"] + "\n- Always changed\n")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from syntropy.cli.output import print_json, printable, warn
-from syntropy.cli.reading import opened
+from syntropy.cli.place import opened
 from syntropy.contract.config import load_config
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, SyntropyError, UsageError

@@ -14,9 +14,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from syntropy.cli.output import print_json, printable, warn
+from syntropy.cli.output import print_json, printable, show, warn
+from syntropy.cli.place import locate
 from syntropy.cli.terminal import Progress
-from syntropy.contract.config import CONFIG_NAME, PathsConfig, load_config, require_project
+from syntropy.contract.config import CONFIG_NAME, PathsConfig, load_config
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, UsageError
 from syntropy.contract.files import write_new
@@ -69,11 +70,8 @@ def _hooks(root: Path) -> int:
 
 def build(given: argparse.Namespace) -> int:
     """Build the project around this folder, or the one named."""
-    root = Path(given.project or os.environ.get("SYNTROPY_PROJECT") or ".")
-    if not root.is_dir():
-        raise UsageError(f"{root} is not a folder", hint="name the project's folder with --project")
-    root = require_project(root)
-    return _build(root, given, out=given.out or os.environ.get("SYNTROPY_OUT", ""))
+    place = locate(given)
+    return _build(place.root, given, out=place.out)
 
 
 def _build(root: Path, given: argparse.Namespace, *, out: str) -> int:
@@ -148,7 +146,8 @@ def _print_report(report: Any, *, quiet: bool) -> None:
 
 def dev(given: argparse.Namespace) -> int:
     """Open the Dagster UI on the project; returns when it ends."""
-    root = require_project(Path(given.project or os.environ.get("SYNTROPY_PROJECT") or ".")).resolve()
+    place = locate(given)
+    root = place.root.resolve()
     config = load_config(root)
     launcher.builder()
     if importlib.util.find_spec("dagster_webserver") is None:
@@ -160,8 +159,8 @@ def dev(given: argparse.Namespace) -> int:
     if not (home / "dagster.yaml").exists():
         shutil.copyfile(location / "assets" / "dagster.yaml", home / "dagster.yaml")
     env = {**os.environ, "SYNTROPY_PROJECT": str(root), "DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "yes"}
-    if given.out:
-        env["SYNTROPY_OUT"] = str(Path(given.out).resolve())
+    if place.out:
+        env["SYNTROPY_OUT"] = str(Path(place.out).resolve())
     warn(f"the UI on {root}: http://{given.host}:{given.port} (Ctrl-C ends it)")
     command = [sys.executable, "-m", "dagster", "dev", "-w", str(location / "workspace.yaml"), "-h", given.host]
     try:
@@ -172,11 +171,12 @@ def dev(given: argparse.Namespace) -> int:
 
 def status(given: argparse.Namespace) -> int:
     """Last build, staleness by content, last error. 1 if nothing is published or the last build failed."""
-    root = require_project(Path(given.project or os.environ.get("SYNTROPY_PROJECT") or "."))
+    place = locate(given)
+    root = place.root
     config = load_config(root)
     cache = root / config.paths.cache
     last = last_build(cache)
-    out = Path(given.out) if given.out else Path(last.out) if last else root / config.paths.out
+    out = Path(place.out) if place.out else Path(last.out) if last else root / config.paths.out
     manifest = read_manifest(out)
     stale = check_staleness(root, cache, now=time.time(), stale_after=0, out=out)
     failed = last is not None and last.outcome == "failed"
@@ -203,10 +203,7 @@ def status(given: argparse.Namespace) -> int:
         "vectors": manifest.facts.get("vectors", "none") if manifest else "none",
         "drift": manifest.facts["drift"]["score"] if manifest else None,
     }
-    if given.json:
-        print_json(facts)
-    else:
-        _print_status(facts)
+    show(given, facts, lambda: _print_status(facts))
     return 0 if manifest is not None and not failed else 1
 
 

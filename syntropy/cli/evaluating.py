@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 from syntropy.cli.output import print_json, printable, warn
-from syntropy.cli.reading import opened
-from syntropy.contract.config import load_config, require_project
+from syntropy.cli.place import locate, opened
+from syntropy.contract.config import load_config
 from syntropy.contract.errors import UsageError
 from syntropy.contract.files import write_text
 from syntropy.read.evaluation import METRICS, Evaluation, compare, evaluate, read_baseline, read_golden
@@ -57,10 +57,11 @@ def run(given: argparse.Namespace) -> int:
 
 def _places(given: argparse.Namespace) -> tuple[Path, Path, float]:
     """Queries, baseline and tolerance: arguments first, then the project's `[eval]`."""
-    if given.out or given.db:
+    place = locate(given)
+    if place.out or place.db:
         root, settings = Path(), load_config(None).eval
     else:
-        root = require_project(Path(given.project or "."))
+        root = place.root
         settings = load_config(root).eval
     if not (given.queries or settings.queries):
         raise UsageError("no golden queries are named", hint="syntropy eval QUERIES.jsonl, or set eval.queries")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 
 from syntropy.cli.output import print_json, printable
-from syntropy.contract.config import find_project
+from syntropy.cli.place import locate
 from syntropy.setup.diagnosis import examine
 
 
 def doctor(given: argparse.Namespace) -> int:
     """0 if nothing is wrong, 1 if something is."""
-    start = Path(given.project or os.environ.get("SYNTROPY_PROJECT") or ".")
-    found = examine(find_project(start))
+    found = examine(locate(given).found_root)
     if given.json:
         print_json([finding._asdict() for finding in found])
     else:

@@ -1,21 +1,20 @@
-"""The living layer: `insight`, `rules save|delete`, `notes`, `graph`, `session-start`."""
+"""What people and agents write between builds: `insight`, `rules save|delete`, `notes`, `session-start`."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syntropy.cli.output import print_json, printable, warn
-from syntropy.contract.config import find_project
-from syntropy.contract.errors import ProjectNotFoundError, UsageError
+from syntropy.cli.output import print_json, printable, show, split, warn
+from syntropy.cli.place import notebook_of
+from syntropy.contract.errors import UsageError
 from syntropy.contract.times import iso, now
 from syntropy.notes import transfer
-from syntropy.notes.notebook import Notebook, now_utc, open_notes
+from syntropy.notes.notebook import now_utc
 from syntropy.notes.rules_and_notes import Conflict
 from syntropy.notes.store import NotesError
 
@@ -24,9 +23,9 @@ MAX_DAYS = 36_500
 
 def insight_add(given: argparse.Namespace) -> int:
     """Store an insight."""
-    with _memory(given) as memory:
-        added = memory.add_insight(
-            given.text, project=given.for_project, tags=_split(given.tags), linked_entities=_split(",".join(given.link))
+    with notebook_of(given) as notebook:
+        added = notebook.add_insight(
+            given.text, project=given.for_project, tags=split(given.tags), linked_entities=split(",".join(given.link))
         )
     if given.json:
         print_json(
@@ -53,45 +52,46 @@ def insight_add(given: argparse.Namespace) -> int:
 
 def insight_search(given: argparse.Namespace) -> int:
     """Find insights."""
-    with _memory(given) as memory:
-        found = memory.search_insights(
+    with notebook_of(given) as notebook:
+        found = notebook.search_insights(
             given.query, limit=given.limit, superseded=given.superseded, semantic=given.semantic
         )
-    if given.json:
-        print_json([{**f.insight.as_dict(), "score": f.score} for f in found])
-    for hit in found if not given.json else ():
-        _show_insight(hit.insight, f"{hit.score:.3f}  ")
+
+    def lines() -> None:
+        for hit in found:
+            _show_insight(hit.insight, f"{hit.score:.3f}  ")
+
+    show(given, [{**f.insight.as_dict(), "score": f.score} for f in found], lines)
     return 0 if found else 1
 
 
 def insight_confirm(given: argparse.Namespace) -> int:
     """Accept or reject links, or merge."""
-    with _memory(given) as memory:
-        insight = memory.confirm_links(
-            given.id, accepted=_split(given.accept), rejected=_split(given.reject), merged_with=given.merge
+    with notebook_of(given) as notebook:
+        insight = notebook.confirm_links(
+            given.id, accepted=split(given.accept), rejected=split(given.reject), merged_with=given.merge
         )
-    if given.json:
-        print_json(insight.as_dict())
-    else:
-        _show_insight(insight, "")
+    show(given, insight.as_dict(), lambda: _show_insight(insight, ""))
     return 0
 
 
 def insight_list(given: argparse.Namespace) -> int:
     """All insights."""
-    with _memory(given) as memory:
-        found = memory.insights().all(superseded=given.superseded)
-    if given.json:
-        print_json([insight.as_dict() for insight in found])
-    for insight in found if not given.json else ():
-        _show_insight(insight, "")
+    with notebook_of(given) as notebook:
+        found = notebook.insights().all(superseded=given.superseded)
+
+    def lines() -> None:
+        for insight in found:
+            _show_insight(insight, "")
+
+    show(given, [insight.as_dict() for insight in found], lines)
     return 0 if found else 1
 
 
 def insight_show(given: argparse.Namespace) -> int:
     """One insight with everything known of it."""
-    with _memory(given) as memory:
-        insight = memory.insights().get(given.id)
+    with notebook_of(given) as notebook:
+        insight = notebook.insights().get(given.id)
     if given.json:
         print_json(insight.as_dict())
         return 0
@@ -105,17 +105,17 @@ def insight_show(given: argparse.Namespace) -> int:
 
 def insight_edit(given: argparse.Namespace) -> int:
     """Change text or tags."""
-    with _memory(given) as memory:
-        tags = _split(given.tags) if given.tags is not None else None
-        insight = memory.edit_insight(given.id, text=given.text, tags=tags)
+    with notebook_of(given) as notebook:
+        tags = split(given.tags) if given.tags is not None else None
+        insight = notebook.edit_insight(given.id, text=given.text, tags=tags)
     _show_insight(insight, "")
     return 0
 
 
 def insight_delete(given: argparse.Namespace) -> int:
     """Delete an insight."""
-    with _memory(given) as memory:
-        current_again = memory.insights(write=True).delete(given.id)
+    with notebook_of(given) as notebook:
+        current_again = notebook.insights(write=True).delete(given.id)
     print(f"deleted {given.id}")
     if current_again:
         print(f"  {', '.join(current_again)} superseded by it: current again")
@@ -124,10 +124,10 @@ def insight_delete(given: argparse.Namespace) -> int:
 
 def rules_save(given: argparse.Namespace) -> int:
     """Write a rule."""
-    with _memory(given) as memory:
-        known = {rule.label: rule.content for rule in memory.rules(write=True).all()}
-        rule = memory.rules(write=True).save(given.label, given.text, now=now_utc())
-        _, conflicts = memory.all_rules()
+    with notebook_of(given) as notebook:
+        known = {rule.label: rule.content for rule in notebook.rules(write=True).all()}
+        rule = notebook.rules(write=True).save(given.label, given.text, now=now_utc())
+        _, conflicts = notebook.all_rules()
     print(printable(f"saved rule {rule.label}: {rule.content}"))
     if rule.label in known:
         print(printable(f"  in place of: {known[rule.label]}"))
@@ -139,16 +139,16 @@ def rules_save(given: argparse.Namespace) -> int:
 
 def rules_delete(given: argparse.Namespace) -> int:
     """Delete a saved rule."""
-    with _memory(given) as memory:
-        memory.rules(write=True).delete(given.label)
+    with notebook_of(given) as notebook:
+        notebook.rules(write=True).delete(given.label)
     print(f"deleted rule {given.label}")
     return 0
 
 
 def rules_list(given: argparse.Namespace) -> int:
     """Saved rules and those of the project's files."""
-    with _memory(given) as memory:
-        rules, conflicts = memory.all_rules()
+    with notebook_of(given) as notebook:
+        rules, conflicts = notebook.all_rules()
     if given.json:
         print_json({"rules": [r._asdict() for r in rules], "conflicts": [c._asdict() for c in conflicts]})
         return 0
@@ -161,9 +161,9 @@ def rules_list(given: argparse.Namespace) -> int:
 
 def notes_save(given: argparse.Namespace) -> int:
     """Write a note."""
-    with _memory(given) as memory:
-        note = memory.notes(write=True).save(
-            given.type, given.text, now=now_utc(), project=given.for_project, tags=_split(given.tags)
+    with notebook_of(given) as notebook:
+        note = notebook.notes(write=True).save(
+            given.type, given.text, now=now_utc(), project=given.for_project, tags=split(given.tags)
         )
     print(f"saved note {note.id} [{note.type}, {note.tier}]")
     return 0
@@ -176,35 +176,35 @@ def notes_list(given: argparse.Namespace) -> int:
         raise UsageError(f"{given.days} days are out of range", hint=f"give 1 to {MAX_DAYS}")
     if given.days:
         since = iso(now() - timedelta(days=given.days))
-    with _memory(given) as memory:
-        found = memory.notes().all(since=since, kind=given.type, project=given.for_project, archived=given.archived)
+    with notebook_of(given) as notebook:
+        found = notebook.notes().all(since=since, kind=given.type, project=given.for_project, archived=given.archived)
     return _show_notes([(note, None) for note in found], given)
 
 
 def notes_search(given: argparse.Namespace) -> int:
     """Find notes; what was found counts as used."""
-    with _memory(given) as memory:
-        found = memory.notes().search(given.query, limit=given.limit)
+    with notebook_of(given) as notebook:
+        found = notebook.notes().search(given.query, limit=given.limit)
         shown = _show_notes(list(found), given)
         sys.stdout.flush()
         with contextlib.suppress(NotesError):  # after the answer, which is worth more than the count
-            memory.notes(write=True).used([note.id for note, _ in found], now=now_utc())
+            notebook.notes(write=True).used([note.id for note, _ in found], now=now_utc())
     return shown
 
 
 def notes_archive(given: argparse.Namespace) -> int:
     """Hide a note."""
-    with _memory(given) as memory:
-        known = memory.notes(write=True).get(given.id)
-        note = memory.notes(write=True).archive(given.id, now=now_utc())
+    with notebook_of(given) as notebook:
+        known = notebook.notes(write=True).get(given.id)
+        note = notebook.notes(write=True).archive(given.id, now=now_utc())
     print(f"note {note.id} was archived already" if known.archived else f"archived note {note.id}")
     return 0
 
 
 def notes_export(given: argparse.Namespace) -> int:
     """All insights, rules and notes as JSON lines."""
-    with _memory(given) as memory:
-        lines = list(transfer.export_lines(memory.reader))
+    with notebook_of(given) as notebook:
+        lines = list(transfer.export_lines(notebook.reader))
     if given.file:
         Path(given.file).write_text("\n".join(lines) + "\n", encoding="utf-8")
         print(f"wrote {len(lines) - 1} rows to {given.file}")
@@ -215,80 +215,23 @@ def notes_export(given: argparse.Namespace) -> int:
 
 def notes_import(given: argparse.Namespace) -> int:
     """Merge an export."""
-    with _memory(given) as memory:
+    with notebook_of(given) as notebook:
         try:
             text = Path(given.file).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             hint = "give a file of `syntropy notes export`"
             raise UsageError(f"{given.file} is no text: {error}", hint=hint) from error
-        done = transfer.import_lines(memory.writer, text.splitlines())
+        done = transfer.import_lines(notebook.writer, text.splitlines())
     print(f"added {done.added} rows, {done.same} were there")
     for conflict in done.conflicts:
         warn(printable(conflict))
     return 1 if done.conflicts else 0
 
 
-def graph_entity(given: argparse.Namespace) -> int:
-    """A node with its relations."""
-    with _memory(given) as memory:
-        graph = memory.graph()
-        node = graph.entity(given.name)
-        around = graph.neighbors(given.name)
-    if given.json:
-        print_json({**node._asdict(), "relations": [_edge(edge, other) for _, edge, other in around]})
-        return 0
-    print(printable(f"{node.name}  [{node.kind}, {node.layer}]  {node.title}  {node.path}"))
-    for _, edge, other in around:
-        print(printable(f"  {edge.type} {other.name} {other.title} ({edge.origin})"))
-    return 0
-
-
-def graph_neighbors(given: argparse.Namespace) -> int:
-    """What is near a node."""
-    with _memory(given) as memory:
-        found = memory.graph().neighbors(
-            given.name, types=_split(given.type), direction=given.direction, depth=given.depth
-        )
-    if given.json:
-        print_json([{"hops": hops, **_edge(edge, node)} for hops, edge, node in found])
-    for hops, edge, node in found if not given.json else ():
-        print(printable(f"{hops}  {edge.start} {edge.type} {node.name}  [{node.kind}] {node.title} ({edge.origin})"))
-    return 0 if found else 1
-
-
-def graph_path(given: argparse.Namespace) -> int:
-    """The shortest way between two nodes."""
-    with _memory(given) as memory:
-        found = memory.graph().path(given.start, given.end, max_depth=given.max_depth, weighted=given.weighted)
-    if found is None:
-        print(f"no path within {given.max_depth} steps")
-        return 1
-    if given.json:
-        steps = [_edge(edge, node) for edge, node in zip(found.edges, found.nodes[1:], strict=True)]
-        print_json({"length": found.length, "start": found.nodes[0]._asdict(), "steps": steps})
-        return 0
-    first = found.nodes[0]
-    print(printable(f"{first.name}  [{first.kind}] {first.title}"))
-    for edge, node in zip(found.edges, found.nodes[1:], strict=True):
-        print(printable(f"  {edge.type} ({edge.origin})\n{node.name}  [{node.kind}] {node.title}"))
-    return 0
-
-
-def graph_related(given: argparse.Namespace) -> int:
-    """Nodes with neighbours in common, and similar ones."""
-    with _memory(given) as memory:
-        found = memory.graph().related(given.name, limit=given.limit)
-    if given.json:
-        print_json([{**node._asdict(), "score": score, "why": why} for node, score, why in found])
-    for node, score, why in found if not given.json else ():
-        print(printable(f"{score:.3f}  {node.name}  [{node.kind}] {node.title} (by {', '.join(why[:4])})"))
-    return 0 if found else 1
-
-
 def session_start(given: argparse.Namespace) -> int:
     """What an agent is told at the start; silent where there is nothing to tell."""
-    with _memory(given, alone=True) as memory:
-        told = memory.session(budget=given.budget, now=now())
+    with notebook_of(given, alone=True) as notebook:
+        told = notebook.session(budget=given.budget, now=now())
     if given.json:
         print_json(told.as_dict())
     elif text := told.text():
@@ -296,38 +239,9 @@ def session_start(given: argparse.Namespace) -> int:
     return 0
 
 
-def _memory(given: argparse.Namespace, *, alone: bool = False) -> Notebook:
-    """The notes, with the project's published knowledge where there is some, unless they stand `alone`."""
-    named = getattr(given, "project", "") or os.environ.get("SYNTROPY_PROJECT")
-    if named and find_project(Path(named)) is None:
-        raise ProjectNotFoundError(f"no project at {named}", hint="run `syntropy init` there, or leave out --project")
-    memory = open_notes(named or None, user=given.user or bool(given.file_path), alone=alone)
-    if given.file_path:
-        memory.path = Path(given.file_path)
-    return memory
-
-
 def _warn_of(conflict: Conflict) -> None:
     left, right = f"{conflict.label} ({conflict.text})", f"{conflict.other} ({conflict.other_text})"
     warn(printable(f"{left} and {right}: {conflict.why}"))
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
-
-
-def _edge(edge: Any, node: Any) -> dict[str, object]:
-    return {
-        "from": edge.start,
-        "type": edge.type,
-        "name": node.name,
-        "title": node.title,
-        "kind": node.kind,
-        "layer": node.layer,
-        "origin": edge.origin,
-        "confidence": edge.confidence,
-        "evidence": edge.evidence,
-    }
 
 
 def _show_insight(insight: Any, lead: str) -> None:

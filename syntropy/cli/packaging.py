@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from syntropy.cli.output import print_json, printable, warn
-from syntropy.contract.config import Config, load_config, require_project
+from syntropy.cli.place import locate
+from syntropy.contract.config import Config, load_config
 from syntropy.contract.errors import UsageError
 from syntropy.contract.times import iso, now
 from syntropy.setup import launcher
@@ -118,7 +117,7 @@ def push(given: argparse.Namespace) -> int:
 
 
 def _project(given: argparse.Namespace) -> tuple[Config, Any]:
-    root = require_project(Path(given.project or os.environ.get("SYNTROPY_PROJECT") or "."))
+    root = locate(given).root
     config = load_config(root)
     launcher.package_manager()
     return config, importlib.import_module("pipeline.packages.manifest").load_packages(root, config)

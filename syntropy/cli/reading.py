@@ -3,185 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from syntropy.cli import terminal
-from syntropy.cli.output import print_json, printable, warn
-from syntropy.contract.config import load_config, require_project
-from syntropy.contract.errors import UsageError
+from syntropy.cli.output import printable, show, warn
+from syntropy.cli.place import locate, opened
 from syntropy.contract.identity import CITED_LINES
 from syntropy.contract.published import verify_files
 from syntropy.read.documents import line_range
 from syntropy.read.knowledge import Knowledge, open_knowledge
-from syntropy.search.engine import EngineName
-from syntropy.search.passages import Hit
-
-if TYPE_CHECKING:
-    from syntropy.notes.notebook import Fresh
-
-
-def opened(given: argparse.Namespace, engine: EngineName = "sql") -> Knowledge:
-    """The knowledge that --project, --out, --db, their environment variables or the folder name."""
-    project, out, db = given.project, given.out, given.db
-    if not (project or out or db):
-        project, out, db = (os.environ.get(f"SYNTROPY_{name}") for name in ("PROJECT", "OUT", "DB"))
-        out = None if db else out
-    return open_knowledge(project=project or None, out=out or None, db=db or None, engine=engine)
-
-
-def search(given: argparse.Namespace) -> int:
-    """0 with hits, 1 without."""
-    with opened(given) as knowledge:
-        found = knowledge.search(
-            " ".join(given.query),
-            mode=given.mode,
-            sources=given.sources,
-            kinds=given.kinds,
-            scope=given.scope,
-            packages=given.packages,
-            tags=given.tags,
-            all_tags=given.all_tags,
-            path=given.path,
-            where=[_pair(text) for text in given.where],
-            since=given.since,
-            until=given.until,
-            limit=given.limit,
-            threshold=given.threshold,
-            hits_per_document=given.per_document,
-            synonyms=False if given.no_synonyms else None,
-            profile=given.profile,
-            neighbors=given.neighbors,
-        )
-        fresh = _fresh(knowledge, given)
-    warn(found.warning)
-    if given.json or given.format == "json":
-        print_json(
-            {
-                "query": found.query,
-                "mode": found.mode,
-                "count": len(found.hits),
-                "unknown_terms": found.unknown_terms,
-                "corrections": dict(found.corrections),
-                "synonyms": list(found.synonyms),
-                "suggestions": list(found.suggestions),
-                "warning": found.warning,
-                "hits": [hit.as_dict(explain=given.explain) for hit in found.hits],
-                "fresh": [hit._asdict() for hit in fresh],
-            }
-        )
-        return 0 if found.hits or fresh else 1
-    ranked: Sequence[Hit | Fresh] = found.hits
-    if fresh:
-        from syntropy.notes.notebook import merged
-
-        ranked = merged(found.hits, fresh)
-    show = _shower(given, knowledge.project)
-    for one in ranked:
-        show(one) if isinstance(one, Hit) else _show_fresh(one)
-    if fresh:
-        return 0
-    if not found.hits:
-        tried = f"looked up: {', '.join(found.terms)}" if found.terms else "no word of the query can be looked up"
-        print(f"no hits ({found.mode}; {tried})", file=sys.stderr)
-        if found.suggestions:
-            print(f"titles that come near: {'; '.join(found.suggestions)}", file=sys.stderr)
-    elif found.corrections:
-        warn("; ".join(f"{word} is found nowhere: searched {near}" for word, near in found.corrections.items()))
-    unknown = [term for term in found.unknown_terms if term not in found.corrections]
-    if found.hits and unknown:
-        warn(f"found nowhere: {', '.join(unknown)}")
-    return 0 if found.hits else 1
-
-
-def _fresh(knowledge: Knowledge, given: argparse.Namespace) -> list[Fresh]:
-    """Insights and notes for the query; none where documents are filtered, or where there are no notes."""
-    filtered = any(
-        (given.sources, given.kinds, given.scope, given.packages, given.tags, given.all_tags, given.path, given.where,
-         given.since, given.until)
-    )  # fmt: skip
-    if filtered or given.no_notes or knowledge.project is None or not knowledge.config.notes.in_search:
-        return []
-    path = knowledge.project / knowledge.config.notes.path
-    if not path.is_file():
-        return []
-    from syntropy.notes.notebook import Notebook  # sqlite3 takes 5 ms, and most projects have no notes
-
-    memory = Notebook(path, None)
-    try:
-        recalled = memory.recall(" ".join(given.query), limit=given.limit or knowledge.config.search.limit)
-    finally:
-        memory.close()
-    warn(recalled.warning)
-    threshold = given.threshold if given.threshold is not None else knowledge.config.search.threshold
-    return [hit for hit in recalled.hits if hit.score >= threshold]
-
-
-def _show_fresh(hit: Fresh) -> None:
-    """A hit of the living layer, with its age and what replaced it."""
-    seen = f", confirmed {hit.last_validated[:10]}" if hit.last_validated else ""
-    old = f", superseded by {hit.superseded_by}" if hit.superseded_by else ""
-    print(f"{hit.score:.3f}  {hit.name}  [{hit.kind}, {hit.layer}] {printable(hit.title)}")
-    print(f"       {hit.created_at[:10]}{seen}{old}: {printable(_cut(hit.text, 240))}")
-
-
-def _shower(given: argparse.Namespace, project: Path | None) -> Callable[[Hit], None]:
-    """How a hit is shown: as Markdown, with colours on a terminal, else as plain text."""
-    if given.format == "md":
-        return lambda hit: _show_markdown(hit, explain=given.explain)
-    console = terminal.console() if not given.format else None
-    if console is not None:
-        root = project.resolve() if project else None
-        return lambda hit: terminal.show_hit(console, hit, root, _more(hit, explain=given.explain))
-    return lambda hit: _show(hit, explain=given.explain)
-
-
-def _show(hit: Hit, *, explain: bool) -> None:
-    headings = f" › {hit.headings.rpartition(' > ')[2]}" if hit.headings else ""
-    print(f"{hit.score:.3f}  {printable(str(hit.citation))}  [{hit.kind}] {printable(hit.title + headings)}")
-    print(f"       {printable(hit.snippet)}")
-    for line in _more(hit, explain=explain):
-        print(f"       {printable(line)}")
-
-
-def _show_markdown(hit: Hit, *, explain: bool) -> None:
-    """A hit with its whole passage, to be pasted."""
-    headings = f" › {hit.headings}" if hit.headings else ""
-    print(f"### {printable(hit.title + headings)}\n\n`{printable(str(hit.citation))}` ({hit.kind}, {hit.score:.3f})\n")
-    print(printable(hit.text.strip("\n")) + "\n")
-    for line in _more(hit, explain=explain):
-        print(f"- {printable(line)}")
-
-
-def _more(hit: Hit, *, explain: bool) -> Iterator[str]:
-    """Lines behind a hit: why it was found, and what stands around it."""
-    if explain:
-        signals = [f"matched on {', '.join(hit.matched_on)}"]
-        for name, value in hit.explanation.items():
-            if isinstance(value, dict):
-                signals.append(f"{name} rank {value['rank'] or '-'} {value['score']:.3f} → {value['contribution']:.3f}")
-            else:
-                signals.append(f"{name} {value}")
-        yield "; ".join(signals)
-    for neighbor in hit.neighbors:
-        yield f"+ {neighbor.citation}"
-        yield "  " + _cut(neighbor.text, 200)
-
-
-def _cut(text: str, length: int) -> str:
-    """Text on one line, cut between words."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else (line[: length - 1].rpartition(" ")[0] or line[: length - 1]) + "…"
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, found, value = text.partition("=")
-    if not found or not key.strip():
-        raise UsageError(f"--where {text!r} has no value", hint="give KEY=VALUE, e.g. status=executed")
-    return key.strip(), value.strip()
 
 
 def doc(given: argparse.Namespace) -> int:
@@ -197,15 +26,9 @@ def doc(given: argparse.Namespace) -> int:
         if span:
             start, end = line_range(span)
             excerpt = knowledge.lines(f"{document.package}:{document.path}", start, end)
-            if given.json:
-                print_json(excerpt.as_dict())
-            else:
-                print(printable(excerpt.text))
+            show(given, excerpt.as_dict(), lambda: print(printable(excerpt.text)))
             return 0
-    if given.json:
-        print_json(document.as_dict())
-    else:
-        sys.stdout.write(printable(document.text))
+    show(given, document.as_dict(), lambda: sys.stdout.write(printable(document.text)))
     return 0
 
 
@@ -214,10 +37,7 @@ def section(given: argparse.Namespace) -> int:
     with opened(given) as knowledge:
         _warn_if_stale(knowledge)
         excerpt = knowledge.section(given.path, given.heading)
-    if given.json:
-        print_json(excerpt.as_dict())
-    else:
-        print(printable(excerpt.text))
+    show(given, excerpt.as_dict(), lambda: print(printable(excerpt.text)))
     return 0
 
 
@@ -226,11 +46,12 @@ def rules(given: argparse.Namespace) -> int:
     with opened(given) as knowledge:
         _warn_if_stale(knowledge)
         found = knowledge.rules(scope=given.scope, severity=given.severity)
-    if given.json:
-        print_json([rule.as_dict() for rule in found])
-        return 0
-    for rule in found:
-        print(f"{rule.severity:<9}  {printable(f'{rule.path}#L{rule.line}')}  {printable(rule.text)}")
+
+    def lines() -> None:
+        for rule in found:
+            print(f"{rule.severity:<9}  {printable(f'{rule.path}#L{rule.line}')}  {printable(rule.text)}")
+
+    show(given, [rule.as_dict() for rule in found], lines)
     return 0
 
 
@@ -238,36 +59,28 @@ def drift(given: argparse.Namespace) -> int:
     """Show drift."""
     with opened(given) as knowledge:
         report = knowledge.drift()
-    if given.json:
-        print_json(report.as_dict())
-        return 0
-    print(f"drift {report.score:.4f}: {len(report.violations)} of {report.claims} claims do not hold")
-    for violation in report.violations:
-        place = f"{violation.path}#L{violation.line}" if violation.line else violation.path
-        print(f"{violation.type}  {printable(place)}  {printable(violation.message)}")
+
+    def lines() -> None:
+        print(f"drift {report.score:.4f}: {len(report.violations)} of {report.claims} claims do not hold")
+        for violation in report.violations:
+            place = f"{violation.path}#L{violation.line}" if violation.line else violation.path
+            print(f"{violation.type}  {printable(place)}  {printable(violation.message)}")
+
+    show(given, report.as_dict(), lines)
     return 0
 
 
 def verify(given: argparse.Namespace) -> int:
     """0 if every digest holds, 1 if not. With --db, the folder around the file."""
-    if given.db:
-        out = Path(given.db).parent
-    elif given.out:
-        out = Path(given.out)
-    else:
-        root = require_project(Path(given.project or os.environ.get("SYNTROPY_PROJECT") or "."))
-        out = root / load_config(root).paths.out
+    out = locate(given).artifacts
     problems = verify_files(out)
+    documents = ""
     if not problems:
         with open_knowledge(out=out) as knowledge:  # opens, has our schema, is the one of the manifest
             documents = knowledge.meta["documents"]
-    if given.json:
-        print_json({"out": str(out), "ok": not problems, "problems": problems})
-    elif problems:
-        for problem in problems:
-            print(problem)
-    else:
-        print(f"{out}: all artifacts are whole ({documents} documents)")
+    whole = f"{out}: all artifacts are whole ({documents} documents)"
+    value = {"out": str(out), "ok": not problems, "problems": problems}
+    show(given, value, lambda: print("\n".join(problems) or whole))
     return 1 if problems else 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from syntropy.cli.output import print_json, printable, warn
-from syntropy.cli.reading import opened
+from syntropy.cli.place import opened
 from syntropy.read.problems import as_annotation, as_sarif, by_code, hint_of, read_problems
 
 _PLACES = 10

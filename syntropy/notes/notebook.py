@@ -60,14 +60,17 @@ class Recall:
     warning: str = ""
 
 
-def open_notes(project: str | Path | None = None, *, user: bool = False, alone: bool = False) -> Notebook:
+def open_notes(
+    project: str | Path | None = None, *, user: bool = False, alone: bool = False, file: Path | None = None
+) -> Notebook:
     """The living layer of a project (the one around this folder by default), with its published knowledge.
 
-    `alone` leaves the knowledge closed; where there is none, the notes stand alone. Raises ConfigError,
+    `alone` leaves the knowledge closed; where there is none, the notes stand alone. `user`: the notes that follow a
+    person; `file`: those of this file. Raises ConfigError,
     ProjectNotFoundError.
     """
     root = find_project(Path(project) if project is not None else Path.cwd())
-    if root is None and not user:
+    if root is None and not user and file is None:
         where = project if project is not None else Path.cwd()
         hint = "run `syntropy init` there, or use your own notes (--user)"
         raise ProjectNotFoundError(f"no project at {where}", hint=hint)
@@ -76,7 +79,7 @@ def open_notes(project: str | Path | None = None, *, user: bool = False, alone: 
     if root is not None and not alone:
         with contextlib.suppress(DatabaseError):
             knowledge = open_knowledge(project=root, config=config)
-    return Notebook(notes_path(config, root, user=user), knowledge)
+    return Notebook(file or notes_path(config, root, user=user), knowledge)
 
 
 def merged(hits: Sequence[Hit], fresh: Sequence[Fresh]) -> list[Hit | Fresh]:

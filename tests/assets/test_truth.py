@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from assets.run import build
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.contract.errors import BuildError, DatabaseError
 from syntropy.contract.published import DATABASE, read_manifest, verify_files
 from syntropy.read.knowledge import open_knowledge

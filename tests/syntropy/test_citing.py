@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import syntropy
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.contract.errors import UsageError
 from syntropy.read.citations import proof_of, standing
 from tests.quick import build

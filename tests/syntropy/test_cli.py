@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from syntropy import __version__
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.cli.parser import build_parser
 from tests.conftest import ROOT
 

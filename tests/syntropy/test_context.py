@@ -7,7 +7,7 @@ import json
 import pytest
 
 import syntropy
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.contract.budget import tokens
 from syntropy.contract.errors import UsageError
 from syntropy.read.graph import Graph

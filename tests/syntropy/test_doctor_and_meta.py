@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from assets.run import build
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.contract.config import json_schema
 from syntropy.setup.diagnosis import examine
 from syntropy.setup.scaffold import commented_config, free_output

@@ -12,7 +12,7 @@ import pytest
 
 import syntropy
 from assets.run import build
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.setup.hooks import EVENTS, MARK
 
 

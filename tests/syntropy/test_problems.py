@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assets.run import build
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.read.problems import Ignored, Problem, as_annotation, as_sarif
 
 FILES = {

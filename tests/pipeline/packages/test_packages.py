@@ -14,7 +14,7 @@ from pipeline.packages.checkout import LocalChangesError
 from pipeline.packages.git import GitError, check_address, git
 from pipeline.packages.manifest import load_packages, posix_path
 from pipeline.packages.registry import RegistryError, check_public, read_menu
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.contract.config import load_config
 from syntropy.contract.errors import ConfigError, DocumentNotFoundError, UsageError
 from tests.quick import build

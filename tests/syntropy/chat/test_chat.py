@@ -13,7 +13,7 @@ import pytest
 import syntropy
 from syntropy.chat.endpoint import ChatError, EndpointModel
 from syntropy.chat.loop import Chat, Text, Turn, Used
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.tools.edition import Publication
 from syntropy.tools.toolbox import Toolbox
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import syntropy
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.contract.errors import UsageError
 from syntropy.notes.notebook import Notebook, merged
 from syntropy.notes.rules_and_notes import Maintenance, Note, contradictions

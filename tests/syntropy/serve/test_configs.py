@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.serve.clients import CLIENTS
 from syntropy.tools.table import TOOLS
 from tests.syntropy.serve.test_process import HELLO

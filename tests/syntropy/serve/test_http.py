@@ -9,7 +9,7 @@ import httpx
 import pytest
 from mcp import Client
 
-from syntropy.cli import main
+from syntropy.cli.main import main
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}

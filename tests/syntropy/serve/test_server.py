@@ -169,7 +169,7 @@ def test_saved_in_one_session_and_told_in_the_next(connect, served, capsys):
             assert "Facade beats" in path.structured_content["text"]
 
     anyio.run(run)
-    from syntropy.cli import main
+    from syntropy.cli.main import main
 
     assert main(["session-start", "--project", str(served)]) == 0
     printed = capsys.readouterr().out

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import syntropy
-from syntropy.cli import main
+from syntropy.cli.main import main
 from syntropy.contract.budget import tokens
 from syntropy.tools.edition import Publication
 from syntropy.tools.table import GROUPS, TOOLS

@@ -1,0 +1,85 @@
+"""What a command works on: arguments first, then the environment, then the project around the current folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from syntropy.contract.config import find_project, load_config, require_project
+from syntropy.contract.errors import ProjectNotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from syntropy.notes.notebook import Notebook
+    from syntropy.read.knowledge import Knowledge
+    from syntropy.search.engine import EngineName
+
+
+class Place(NamedTuple):
+    """`project`, `out` and `db` as given, or empty; at most one of the last two."""
+
+    project: str
+    out: str
+    db: str
+
+    @property
+    def root(self) -> Path:
+        """The project's folder. Raises UsageError, ProjectNotFoundError."""
+        start = Path(self.project or ".")
+        if not start.is_dir():
+            raise UsageError(f"{start} is not a folder", hint="name the project's folder with --project")
+        return require_project(start)
+
+    @property
+    def found_root(self) -> Path | None:
+        """The project's folder, or None where there is none."""
+        return find_project(Path(self.project or "."))
+
+    @property
+    def artifacts(self) -> Path:
+        """The folder of artifacts: the one that is named, or the project's. Raises ProjectNotFoundError."""
+        if self.db:
+            return Path(self.db).parent
+        if self.out:
+            return Path(self.out)
+        root = self.root
+        return root / load_config(root).paths.out
+
+
+def locate(given: argparse.Namespace) -> Place:
+    """The one reading of --project, --out, --db and of SYNTROPY_PROJECT, SYNTROPY_OUT, SYNTROPY_DB.
+
+    A variable counts only where no argument says where to look; of the last two SYNTROPY_DB wins.
+    """
+    project, out, db = (str(getattr(given, name, None) or "") for name in ("project", "out", "db"))
+    if not (project or out or db):
+        project, out, db = (os.environ.get(f"SYNTROPY_{name}", "") for name in ("PROJECT", "OUT", "DB"))
+        if not hasattr(given, "db"):
+            db = ""
+        if db:
+            out = ""
+    return Place(project, out, db)
+
+
+def opened(given: argparse.Namespace, engine: EngineName = "sql") -> Knowledge:
+    """The published knowledge that the command line names. Raises ProjectNotFoundError, DatabaseError."""
+    from syntropy.read.knowledge import open_knowledge  # duckdb takes 60 ms, and building need not read
+
+    place = locate(given)
+    return open_knowledge(project=place.project or None, out=place.out or None, db=place.db or None, engine=engine)
+
+
+def notebook_of(given: argparse.Namespace, *, alone: bool = False) -> Notebook:
+    """The notes that the command line names, with the published knowledge where there is some, unless `alone`.
+
+    Raises ProjectNotFoundError, ConfigError.
+    """
+    from syntropy.notes.notebook import open_notes  # sqlite3 takes 5 ms, and most commands need no notes
+
+    place = locate(given)
+    if place.project and place.found_root is None:
+        hint = "run `syntropy init` there, or leave out --project"
+        raise ProjectNotFoundError(f"no project at {place.project}", hint=hint)
+    file = Path(given.file_path) if given.file_path else None
+    return open_notes(place.project or None, user=given.user or bool(file), alone=alone, file=file)
