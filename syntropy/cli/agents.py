@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from syntropy.cli.output import print_json, printable, warn
 from syntropy.cli.place import opened
-from syntropy.contract.config import load_config
+from syntropy.contract.config import ChatConfig
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, SyntropyError, UsageError
-from syntropy.serve.clients import CLIENTS, LOOPBACK, address_of, client_config, remote_config
+from syntropy.serve.clients import CLIENTS, address_of, client_config, remote_config
 
 if TYPE_CHECKING:
     from syntropy.chat.loop import Text, Turn, Used
@@ -90,7 +90,7 @@ def chat(given: argparse.Namespace) -> int:
     with _toolbox(given, () if without else _groups(given.tools), section="chat") as toolbox:
         with toolbox.publication.current() as edition:
             settings = edition.knowledge.config.chat
-        base_url, api_key = _endpoint(given, settings.base_url)
+        base_url, api_key = _endpoint(given, settings)
         name = given.model or settings.model
         if not name:
             raise UsageError("no model is named", hint="give --model, or set chat.model in syntropy.toml")
@@ -169,21 +169,12 @@ def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str
         raise
 
 
-def _endpoint(given: argparse.Namespace, configured: str) -> tuple[str, str]:
-    """(address, key). A project's file may name a model on this machine, but not send questions and keys elsewhere.
-
-    Another address is taken from the command line, the environment or the user's own configuration, and only the
-    last two say which variable holds the key. Raises UsageError.
-    """
-    own = load_config(None).chat
-    base_url = given.base_url or configured
+def _endpoint(given: argparse.Namespace, settings: ChatConfig) -> tuple[str, str]:
+    """(address, key); what a project's file may say of them is decided where it is read. Raises UsageError."""
+    base_url = given.base_url or settings.base_url
     if urlsplit(base_url).scheme not in ("http", "https"):
-        raise UsageError(f"{base_url!r} is no address of an endpoint", hint="give one as http://127.0.0.1:11434/v1")
-    if not given.base_url and base_url != own.base_url and urlsplit(base_url).hostname not in LOOPBACK:
-        raise UsageError(
-            f"the project's file sends questions to {base_url}", hint="if you trust it, name it with --base-url"
-        )
-    return base_url, os.environ.get(own.api_key_env, "")
+        raise UsageError(f"{base_url!r} is not the address of an endpoint", hint="give one: http://127.0.0.1:11434/v1")
+    return base_url, os.environ.get(settings.api_key_env, "")
 
 
 def _groups(text: str) -> tuple[str, ...]:

@@ -22,8 +22,10 @@ from .errors import ConfigError, ProjectNotFoundError
 from .folders import CACHE_HOME, CONFIG_HOME, config_folder
 from .schema import SEARCH_FIELDS
 from .settings import (
+    LOOPBACK,
     PACKAGES,
     SYNONYMS,
+    ChatConfig,
     ChunkConfig,
     Config,
     EmbedConfig,
@@ -51,6 +53,7 @@ RESERVED_ENV = frozenset({"SYNTROPY_PROJECT", "SYNTROPY_OUT", "SYNTROPY_DB", CON
 
 
 __all__ = [
+    "ChatConfig",
     "ChunkConfig",
     "Config",
     "EmbedConfig",
@@ -133,11 +136,14 @@ def load_config(
     files = (global_config_path(env), project / CONFIG_NAME if project else None)
     layers = [(_read_toml(path), str(path)) for path in files if path is not None and path.is_file()]
     for layer, where in (*layers, (_from_env(env), "environment"), (flags or {}, "flags")):
-        for section, values in _checked(layer, where).items():
+        checked = _checked(layer, where)
+        if project and where == str(project / CONFIG_NAME):
+            _refuse_what_is_the_users(checked, where)
+        for section, values in checked.items():
             merged.setdefault(section, {}).update(values)
     sections = {name: cls(**merged.get(name, {})) for name, cls in _sections().items()}
     config = Config(**sections, synonyms=merged.get(SYNONYMS, {}), packages=merged.get(PACKAGES, {}))
-    _check_ranges(config)
+    _check_limits(config)
     return config
 
 
@@ -251,78 +257,80 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
     raise ConfigError(f"{where} = {value!r} must be {_TYPE_NAMES[hint]}", hint="see `syntropy init`'s comments")
 
 
-def _check_ranges(config: Config) -> None:
-    """Relations between values that no type expresses."""
-    chunk, embed, search, ranking = config.chunk, config.embed, config.search, config.ranking
-    weights = [getattr(ranking, name) for name in SEARCH_FIELDS]
+def _check_limits(config: Config) -> None:
+    """What the fields' metadata demand, and relations between values that no field can state."""
+    for section in _sections():
+        for one in fields(values := getattr(config, section)):
+            _check_limit(f"{section}.{one.name}", getattr(values, one.name), one.metadata)
+    chunk, embed, search, copy = config.chunk, config.embed, config.search, config.paths.index_copy
     rules = (
-        (chunk.target_tokens >= 32, "chunk.target_tokens must be at least 32"),
         (
-            0 <= chunk.overlap_tokens <= chunk.target_tokens // 2,
-            "chunk.overlap_tokens must lie between 0 and half of chunk.target_tokens",
+            chunk.overlap_tokens <= chunk.target_tokens // 2,
+            "chunk.overlap_tokens must be at most half of target_tokens",
         ),
-        (chunk.min_tokens >= 0, "chunk.min_tokens must not be negative"),
-        (chunk.max_chunks_per_document >= 1, "chunk.max_chunks_per_document must be at least 1"),
-        (embed.window_tokens >= 16, "embed.window_tokens must be at least 16"),
+        (embed.window_overlap < embed.window_tokens, "embed.window_overlap must be less than embed.window_tokens"),
         (
-            0 <= embed.window_overlap < embed.window_tokens,
-            "embed.window_overlap must lie between 0 and embed.window_tokens",
+            search.lexical_weight + search.semantic_weight > 0,
+            "one of search.lexical_weight and search.semantic_weight must be above 0",
         ),
-        (search.limit >= 1, "search.limit must be at least 1"),
-        (0.0 <= search.threshold <= 1.0, "search.threshold must lie between 0 and 1"),
-        (
-            search.lexical_weight >= 0
-            and search.semantic_weight >= 0
-            and 0 < search.lexical_weight + search.semantic_weight < math.inf,
-            "search.lexical_weight and search.semantic_weight must not be negative, and one must be above 0",
-        ),
-        (0 <= config.eval.tolerance <= 1, "eval.tolerance must lie between 0 and 1"),
-        (0 <= search.semantic_floor <= 1, "search.semantic_floor must lie between 0 and 1"),
-        (search.rrf_k >= 1, "search.rrf_k must be at least 1"),
-        (
-            0 <= search.path_boost < math.inf and 0 <= search.index_boost < math.inf,
-            "search.path_boost and search.index_boost must not be negative",
-        ),
-        (search.hits_per_document >= 0, "search.hits_per_document must not be negative"),
-        (0 < ranking.k1 < math.inf, "ranking.k1 must be above 0"),
-        (0 <= ranking.b <= 1, "ranking.b must lie between 0 and 1"),
-        (
-            all(0 <= weight < math.inf for weight in weights) and any(weights),
-            "the weights of [ranking] must not be negative, and one must be above 0",
-        ),
-        (
-            re.fullmatch(r"\d+(\.\d+)?\s*([KMGT]i?B|%)", config.store.memory_limit, re.IGNORECASE) is not None,
-            f"store.memory_limit = {config.store.memory_limit!r} must be a size such as 1GB",
-        ),
-        (
-            re.fullmatch(r"(cpu|cuda|mps|xpu)(:\d+)?", embed.device) is not None,
-            f"embed.device = {embed.device!r} must be cpu, cuda, mps or xpu",
-        ),
-        (0 <= config.link.similar_threshold <= 1, "link.similar_threshold must lie between 0 and 1"),
-        (config.link.similar_limit >= 0, "link.similar_limit must not be negative"),
-        (len(config.schedule.cron.split()) == 5, f"schedule.cron = {config.schedule.cron!r} must have five fields"),
-        (config.schedule.sensor_seconds >= 1, "schedule.sensor_seconds must be at least 1"),
+        (any(getattr(config.ranking, name) for name in SEARCH_FIELDS), "one weight of [ranking] must be above 0"),
         (
             embed.engine not in ("ollama", "openai") or embed.model != "bundled",
             f'embed.engine = "{embed.engine}" needs the name of a model in embed.model',
         ),
-        (embed.timeout_seconds > 0, "embed.timeout_seconds must be above 0"),
-        (embed.threads >= 0, "embed.threads must not be negative"),
         (
-            not config.paths.index_copy
-            or (
-                config.paths.index_copy.endswith(".json")
-                and ".." not in Path(config.paths.index_copy).parts
-                and not Path(config.paths.index_copy).is_absolute()
-            ),
-            f"paths.index_copy = {config.paths.index_copy!r} must be a .json file below the project",
+            not copy or (copy.endswith(".json") and ".." not in Path(copy).parts and not Path(copy).is_absolute()),
+            f"paths.index_copy = {copy!r} must be a .json file below the project",
         ),
-        (config.render.index_max_tokens >= 200, "render.index_max_tokens must be at least 200"),
-        (config.sources.max_file_bytes >= 1, "sources.max_file_bytes must be at least 1"),
     )
     for holds, message in rules:
         if not holds:
-            raise ConfigError(message, hint="change it in syntropy.toml, the environment or the flag")
+            raise ConfigError(message, hint=_CHANGE_IT)
+
+
+def _check_limit(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+    wrong = ""
+    if isinstance(value, float) and not math.isfinite(value):
+        wrong = "a finite number"
+    elif "at_most" in limits and not limits["at_least"] <= value <= limits["at_most"]:
+        wrong = f"between {limits['at_least']} and {limits['at_most']}"
+    elif "at_least" in limits and value < limits["at_least"]:
+        wrong = f"at least {limits['at_least']}"
+    elif "above" in limits and value <= limits["above"]:
+        wrong = f"above {limits['above']}"
+    elif "pattern" in limits and not re.fullmatch(limits["pattern"], value):
+        wrong = limits["like"]
+    if wrong:
+        raise ConfigError(f"{name} = {value!r} must be {wrong}", hint=_CHANGE_IT)
+
+
+def _host(address: str) -> str:
+    from urllib.parse import urlsplit  # 3 ms, and few files name an address
+
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+_CHANGE_IT = "change it in syntropy.toml, the environment or the flag"
+
+
+def _refuse_what_is_the_users(layer: Mapping[str, Mapping[str, Any]], where: str) -> None:
+    """A project's file comes from others: it picks no secret to send, and sends nothing beyond this machine."""
+    for section, values in layer.items():
+        for one in fields(_sections()[section]) if section in _sections() else ():
+            owner = one.metadata.get("only_user")
+            if not owner or one.name not in values or values[one.name] == one.default:
+                continue
+            if owner == "loopback" and _host(values[one.name]) in LOOPBACK:
+                continue
+            variable = f"{ENV_PREFIX}{section}_{one.name}".upper()
+            what = "names an address beyond this machine" if owner == "loopback" else "is for the user to set"
+            raise ConfigError(
+                f"{where}: {section}.{one.name} = {values[one.name]!r} {what}",
+                hint=f"if you trust it, set {variable}, or write it into {global_config_path()}",
+            )
 
 
 def describe(section: type) -> list[tuple[str, Any, str]]:
@@ -338,7 +346,7 @@ def json_schema() -> dict[str, Any]:
             "description": (section.__doc__ or "").strip(),
             "additionalProperties": False,
             "properties": {
-                key: _key_schema(_hints(section)[key], default, what) for key, default, what in describe(section)
+                one.name: _key_schema(_hints(section)[one.name], one.default, one.metadata) for one in fields(section)
             },
         }
         for name, section in _sections().items()
@@ -363,7 +371,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _key_schema(hint: Any, default: Any, what: str) -> dict[str, Any]:
+def _key_schema(hint: Any, default: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
     origin = typing.get_origin(hint)
     shape: dict[str, Any]
     if origin is tuple:
@@ -372,7 +380,9 @@ def _key_schema(hint: Any, default: Any, what: str) -> dict[str, Any]:
         shape = {"enum": list(typing.get_args(hint))}
     else:
         shape = {"type": {str: "string", int: "integer", float: "number", bool: "boolean"}[hint]}
-    return {**shape, "description": what, "default": default}
+    names = {"at_least": "minimum", "at_most": "maximum", "above": "exclusiveMinimum"}
+    limits = {names[key]: value for key, value in metadata.items() if key in names}
+    return {**shape, **limits, "description": metadata["doc"], "default": default}
 
 
 def sections() -> dict[str, type]:

@@ -11,12 +11,19 @@ SYNONYMS = "synonyms"
 PACKAGES = "packages"
 """The two sections whose keys are the user's own."""
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Names of this machine, for whom nobody else answers."""
 
-def _doc(text: str, default: Any) -> Any:
-    """A field with its description, which `syntropy init` writes beside the value as a comment."""
+
+def _doc(text: str, default: Any, **limits: Any) -> Any:
+    """A field with its description, which `syntropy init` writes beside the value as a comment, and its limits.
+
+    `at_least`, `at_most`, `above`: of a number; `pattern`: a regular expression for the whole text, with `like` as an
+    example; `only_user`: True where a project's file may not set it, "loopback" where it may name this machine only.
+    """
     if isinstance(default, list | dict):
         raise TypeError("defaults must be immutable")
-    return field(default=default, metadata={"doc": text})
+    return field(default=default, metadata={"doc": text, **limits})
 
 
 @dataclass(frozen=True)
@@ -75,19 +82,19 @@ class SourcesConfig:
         ("**/node_modules/**", "**/.venv/**", "**/venv/**", "**/__pycache__/**", "**/dist/**", "**/.DS_Store"),
     )
     respect_gitignore: bool = _doc("leave out what .gitignore files leave out", True)
-    max_file_bytes: int = _doc("larger files are listed, not indexed (bytes)", 2_000_000)
-    max_files: int = _doc("stop the build above this many files", 200_000)
+    max_file_bytes: int = _doc("larger files are listed, not indexed (bytes)", 2_000_000, at_least=1)
+    max_files: int = _doc("stop the build above this many files", 200_000, at_least=1)
 
 
 @dataclass(frozen=True)
 class ChunkConfig:
     """How documents are cut."""
 
-    target_tokens: int = _doc("size of a chunk in tokens of the embedding model", 500)
-    overlap_tokens: int = _doc("tokens repeated where a section had to be split", 50)
-    min_tokens: int = _doc("a smaller section joins the next one of its parent", 40)
-    whole_file_tokens: int = _doc("README/index files up to this size stay one chunk", 750)
-    max_chunks_per_document: int = _doc("above it a document is listed, not indexed", 2_000)
+    target_tokens: int = _doc("size of a chunk in tokens of the embedding model", 500, at_least=32)
+    overlap_tokens: int = _doc("tokens repeated where a section had to be split", 50, at_least=0)
+    min_tokens: int = _doc("a smaller section joins the next one of its parent", 40, at_least=0)
+    whole_file_tokens: int = _doc("README/index files up to this size stay one chunk", 750, at_least=0)
+    max_chunks_per_document: int = _doc("above it a document is listed, not indexed", 2_000, at_least=1)
 
 
 @dataclass(frozen=True)
@@ -101,25 +108,29 @@ class EmbedConfig:
     engine: Literal["auto", "onnx", "sentence-transformers", "ollama", "openai"] = _doc(
         "auto: onnx for the bundled model on a CPU; ollama, openai: an endpoint (any that speaks its API)", "auto"
     )
-    base_url: str = _doc("address of the endpoint; empty: Ollama on this machine", "")
+    base_url: str = _doc("address of the endpoint; empty: Ollama on this machine", "", only_user="loopback")
     api_key_env: str = _doc(
-        "environment variable that holds the endpoint's key; a project's file cannot name another one",
-        "OPENAI_API_KEY",
+        "environment variable that holds the endpoint's key; for the user to set", "OPENAI_API_KEY", only_user=True
     )
-    timeout_seconds: float = _doc("how long an endpoint may take for one request", 60.0)
-    device: str = _doc("cpu, cuda, mps; for sentence-transformers", "cpu")
-    window_tokens: int = _doc("tokens of a chunk that one vector covers", 128)
-    window_overlap: int = _doc("tokens that neighbouring windows share", 32)
-    threads: int = _doc("0: one for each core", 0)
+    timeout_seconds: float = _doc("how long an endpoint may take for one request", 60.0, above=0)
+    device: str = _doc(
+        "cpu, cuda, mps; for sentence-transformers",
+        "cpu",
+        pattern=r"(cpu|cuda|mps|xpu)(:\d+)?",
+        like="cpu, cuda, mps or xpu",
+    )
+    window_tokens: int = _doc("tokens of a chunk that one vector covers", 128, at_least=16)
+    window_overlap: int = _doc("tokens that neighbouring windows share", 32, at_least=0)
+    threads: int = _doc("0: one for each core", 0, at_least=0)
 
 
 @dataclass(frozen=True)
 class LinkConfig:
     """When documents count as similar."""
 
-    similar_threshold: float = _doc("cosine from which two documents are 'see also'", 0.6)
-    similar_limit: int = _doc("see-also links a document gets at most", 5)
-    similar_max_documents: int = _doc("above it no see-also (the comparison is quadratic)", 20_000)
+    similar_threshold: float = _doc("cosine from which two documents are 'see also'", 0.6, at_least=0, at_most=1)
+    similar_limit: int = _doc("see-also links a document gets at most", 5, at_least=0)
+    similar_max_documents: int = _doc("above it no see-also (the comparison is quadratic)", 20_000, at_least=0)
 
 
 @dataclass(frozen=True)
@@ -127,25 +138,27 @@ class StoreConfig:
     """How the database is built."""
 
     hnsw: Literal["auto", "always", "never"] = _doc("vector index; auto: from hnsw_min_vectors on", "auto")
-    hnsw_min_vectors: int = _doc("below it an exact scan is as fast", 100_000)
-    memory_limit: str = _doc("DuckDB's memory while building", "1GB")
+    hnsw_min_vectors: int = _doc("below it an exact scan is as fast", 100_000, at_least=0)
+    memory_limit: str = _doc(
+        "DuckDB's memory while building", "1GB", pattern=r"(?i)\d+(\.\d+)?\s*([KMGT]i?B|%)", like="a size such as 1GB"
+    )
 
 
 @dataclass(frozen=True)
 class RankingConfig:
     """BM25F weights; they go into the postings when the database is built."""
 
-    k1: float = _doc("BM25 term saturation", 2.0)
-    b: float = _doc("BM25 length normalisation, in each field", 0.75)
-    title: float = _doc("BM25F weight of the title", 1.0)
-    aliases: float = _doc("BM25F weight of aliases", 1.0)
-    headings: float = _doc("BM25F weight of the heading path", 0.5)
-    keywords: float = _doc("BM25F weight of keywords", 1.0)
-    tags: float = _doc("BM25F weight of tags", 1.0)
-    path: float = _doc("BM25F weight of the path", 0.75)
-    summary: float = _doc("BM25F weight of the document's summary", 0.1)
-    body: float = _doc("BM25F weight of the text", 1.0)
-    identifiers: float = _doc("BM25F weight of identifiers' parts and joined forms", 0.5)
+    k1: float = _doc("BM25 term saturation", 2.0, above=0)
+    b: float = _doc("BM25 length normalisation, in each field", 0.75, at_least=0, at_most=1)
+    title: float = _doc("BM25F weight of the title", 1.0, at_least=0)
+    aliases: float = _doc("BM25F weight of aliases", 1.0, at_least=0)
+    headings: float = _doc("BM25F weight of the heading path", 0.5, at_least=0)
+    keywords: float = _doc("BM25F weight of keywords", 1.0, at_least=0)
+    tags: float = _doc("BM25F weight of tags", 1.0, at_least=0)
+    path: float = _doc("BM25F weight of the path", 0.75, at_least=0)
+    summary: float = _doc("BM25F weight of the document's summary", 0.1, at_least=0)
+    body: float = _doc("BM25F weight of the text", 1.0, at_least=0)
+    identifiers: float = _doc("BM25F weight of identifiers' parts and joined forms", 0.5, at_least=0)
 
 
 @dataclass(frozen=True)
@@ -162,21 +175,23 @@ class SearchConfig:
     mode: Literal["auto", "fast", "semantic", "hybrid"] = _doc(
         "fast: BM25; semantic: vectors; hybrid: both; auto: fast for up to 3 words without '?', else hybrid", "hybrid"
     )
-    limit: int = _doc("hits returned", 10)
-    threshold: float = _doc("hits below this score (0-1) are left out", 0.0)
+    limit: int = _doc("hits returned", 10, at_least=1)
+    threshold: float = _doc("hits below this score (0-1) are left out", 0.0, at_least=0, at_most=1)
     fold_copies: bool = _doc("show copies of a document as one hit", True)
-    hits_per_document: int = _doc("hits one document may take; 0: no cap", 3)
+    hits_per_document: int = _doc("hits one document may take; 0: no cap", 3, at_least=0)
     synonyms: bool = _doc("also look up synonyms; they never outrank the word itself", True)
     profile: Literal["", "measured", "nocaap"] = _doc(
         "a named set of the fusion keys below, which then do not count", ""
     )
     fusion: Literal["convex", "rrf"] = _doc("how both rankings become one: scores (convex) or ranks (rrf)", "convex")
-    lexical_weight: float = _doc("weight of the lexical ranking", 0.5)
-    semantic_weight: float = _doc("weight of the semantic ranking", 0.5)
-    semantic_floor: float = _doc("without any word in common, a passage needs this cosine to be a hit", 0.3)
-    rrf_k: int = _doc("constant of reciprocal rank fusion", 60)
-    path_boost: float = _doc("share added for each word of the query in the path", 0.0)
-    index_boost: float = _doc("share added for README and index files", 0.0)
+    lexical_weight: float = _doc("weight of the lexical ranking", 0.5, at_least=0)
+    semantic_weight: float = _doc("weight of the semantic ranking", 0.5, at_least=0)
+    semantic_floor: float = _doc(
+        "without any word in common, a passage needs this cosine to be a hit", 0.3, at_least=0, at_most=1
+    )
+    rrf_k: int = _doc("constant of reciprocal rank fusion", 60, at_least=1)
+    path_boost: float = _doc("share added for each word of the query in the path", 0.0, at_least=0)
+    index_boost: float = _doc("share added for README and index files", 0.0, at_least=0)
 
 
 @dataclass(frozen=True)
@@ -185,21 +200,21 @@ class EvalConfig:
 
     queries: str = _doc("file of golden queries (JSONL) below the project; empty: none", "")
     baseline: str = _doc("file of the stored figures (`syntropy eval --save`)", "eval-baseline.json")
-    tolerance: float = _doc("how much nDCG@10 of search.mode may fall below the baseline", 0.02)
+    tolerance: float = _doc("how much nDCG@10 of search.mode may fall below the baseline", 0.02, at_least=0, at_most=1)
 
 
 @dataclass(frozen=True)
 class ReaderConfig:
     """How readers behave."""
 
-    stale_after: int = _doc("seconds after which changed sources are reported; -1: never", 300)
+    stale_after: int = _doc("seconds after which changed sources are reported; -1: never", 300, at_least=-1)
 
 
 @dataclass(frozen=True)
 class RenderConfig:
     """Limits of the overview."""
 
-    index_max_tokens: int = _doc("budget of INDEX.md, at least 200", 8_000)
+    index_max_tokens: int = _doc("budget of INDEX.md, at least 200", 8_000, at_least=200)
 
 
 @dataclass(frozen=True)
@@ -216,8 +231,13 @@ class ProblemsConfig:
 class ScheduleConfig:
     """When Dagster rebuilds, once its schedule or sensor is switched on."""
 
-    cron: str = _doc("schedule of the rebuild job (off until switched on in Dagster)", "0 5 * * *")
-    sensor_seconds: int = _doc("how often the sensor looks for changed sources", 30)
+    cron: str = _doc(
+        "schedule of the rebuild job (off until switched on in Dagster)",
+        "0 5 * * *",
+        pattern=r"\s*\S+(\s+\S+){4}\s*",
+        like="five fields",
+    )
+    sensor_seconds: int = _doc("how often the sensor looks for changed sources", 30, at_least=1)
 
 
 @dataclass(frozen=True)
@@ -251,16 +271,18 @@ class ChatConfig:
     """The model behind `syntropy chat`."""
 
     base_url: str = _doc(
-        "an OpenAI-compatible endpoint; in a project's file only on this machine", "http://127.0.0.1:11434/v1"
+        "an OpenAI-compatible endpoint; in a project's file only on this machine",
+        "http://127.0.0.1:11434/v1",
+        only_user="loopback",
     )
     model: str = _doc("the model's name there", "")
     api_key_env: str = _doc(
-        "environment variable that holds the endpoint's key; a project's file has no say in it", "OPENAI_API_KEY"
+        "environment variable that holds the endpoint's key; for the user to set", "OPENAI_API_KEY", only_user=True
     )
     tools: tuple[str, ...] = _doc("groups of tools the model may call; empty: those there is something for", ())
-    max_iterations: int = _doc("rounds of tool calls for one question", 3)
-    timeout_seconds: float = _doc("how long the endpoint may be silent", 60.0)
-    retries: int = _doc("attempts after a failed request", 2)
+    max_iterations: int = _doc("rounds of tool calls for one question", 3, at_least=1, at_most=20)
+    timeout_seconds: float = _doc("how long the endpoint may be silent", 60.0, above=0)
+    retries: int = _doc("attempts after a failed request", 2, at_least=0)
 
 
 @dataclass(frozen=True)
@@ -268,8 +290,8 @@ class GitConfig:
     """How context packages are fetched (`syntropy package`)."""
 
     allow_file: bool = _doc("also file:// addresses and paths of this machine", False)
-    timeout_seconds: int = _doc("how long one git command or download may take", 120)
-    workers: int = _doc("packages fetched side by side", 8)
+    timeout_seconds: int = _doc("how long one git command or download may take", 120, at_least=1)
+    workers: int = _doc("packages fetched side by side", 8, at_least=1)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,6 @@ from typing import Any
 
 from ..setup.launcher import program
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-"""Hosts that only this machine reaches."""
-
 PATH = "/mcp"
 
 CLIENTS = {

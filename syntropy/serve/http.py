@@ -11,7 +11,8 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from ..contract.errors import UsageError
-from .clients import LOOPBACK, PATH, address_of
+from ..contract.settings import LOOPBACK
+from .clients import PATH, address_of
 from .server import Adapter
 from .signals import on_signal
 

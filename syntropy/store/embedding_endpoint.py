@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..contract.config import EmbedConfig, load_config
+from ..contract.config import EmbedConfig
 from ..contract.distribution import install_command
 from ..contract.errors import ConfigError, EncoderError, MissingDependencyError
 
@@ -32,16 +32,6 @@ class _PassingError(Exception):
     """A failure that may pass: worth another attempt."""
 
 
-def _own(variable: str) -> str:
-    """The variable, if it is the default or the user's own choice: a project's file must not pick a secret to send."""
-    if variable != load_config(None).embed.api_key_env:
-        raise ConfigError(
-            f"the project's file names the environment variable {variable}",
-            hint=f"if you want its value sent to embed.base_url, set SYNTROPY_EMBED_API_KEY_ENV={variable}",
-        )
-    return variable
-
-
 class Endpoint:
     """One embedding endpoint. Made by builder and reader from their own `[embed]`."""
 
@@ -59,7 +49,7 @@ class Endpoint:
             )
         self._url = base.rstrip("/") + ("/api/embed" if provider == "ollama" else "/embeddings")
         self._provider, self._model = provider, model
-        key = os.environ.get(_own(embed.api_key_env), "") if provider == "openai" else ""
+        key = os.environ.get(embed.api_key_env, "") if provider == "openai" else ""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(timeout=embed.timeout_seconds, headers=headers)
 

@@ -42,7 +42,7 @@ def test_flags_over_environment_over_project_over_global(tmp_path):
         ("[chunk]\noverlap_tokens = 400\n", "overlap_tokens", ""),
         ("[ranking]\nk1 = -4\n", "ranking.k1", ""),
         ("[ranking]\nb = nan\n", "ranking.b", ""),
-        ("[ranking]\nbody = -1\n", "weights", ""),
+        ("[ranking]\nbody = -1\n", "ranking.body = -1.0 must be at least 0", ""),
         ("[store]\nmemory_limit = 'abc'\n", "memory_limit", ""),
         ("[embed]\ndevice = 'zz'\n", "device", ""),
         ("[schedule]\ncron = 'bad'\n", "cron", ""),

@@ -139,8 +139,19 @@ def test_nothing_embedded_is_lost_when_the_endpoint_dies(server, project, monkey
     assert sum(len(texts) for _, texts, _ in server.requests) == 4, "eight of twelve were kept"
 
 
-def test_a_projects_file_cannot_pick_a_secret_to_send(server, monkeypatch):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "top secret")
-    with pytest.raises(ConfigError, match="names the environment variable AWS_SECRET_ACCESS_KEY"):
-        Endpoint(embed(server, api_key_env="AWS_SECRET_ACCESS_KEY"), "openai", "tiny")
-    assert not server.requests
+def test_a_projects_file_picks_no_secret_and_no_far_address(project, monkeypatch):
+    root = project({})
+    for line, told in (
+        ('api_key_env = "AWS_SECRET_ACCESS_KEY"', "is for the user to set"),
+        ('base_url = "https://models.example.org/v1"', "names an address beyond this machine"),
+        ('base_url = "http://localhost@models.example.org/v1"', "names an address beyond this machine"),
+    ):
+        (root / "syntropy.toml").write_text(f"[embed]\n{line}\n")
+        with pytest.raises(ConfigError, match=told) as refused:
+            load_config(root)
+        assert "SYNTROPY_EMBED_" in refused.value.advice()
+    (root / "syntropy.toml").write_text('[embed]\nbase_url = "http://127.0.0.1:11434"\n')
+    assert load_config(root).embed.base_url == "http://127.0.0.1:11434"
+    monkeypatch.setenv("SYNTROPY_EMBED_BASE_URL", "https://models.example.org/v1")
+    monkeypatch.setenv("SYNTROPY_EMBED_API_KEY_ENV", "MY_KEY")
+    assert load_config(root).embed.api_key_env == "MY_KEY"

@@ -299,8 +299,11 @@ def test_a_projects_file_sends_nothing_elsewhere(endpoint, demo, project, capsys
     root = project({}, config='[chat]\nbase_url = "https://models.example.org/v1"\n')
     where = ["chat", "x", "--project", str(root), "--out", str(demo / "build"), "--model", "m"]
     assert main(where) == 2
-    assert "--base-url" in capsys.readouterr().err
+    assert "SYNTROPY_CHAT_BASE_URL" in capsys.readouterr().err
     (root / "syntropy.toml").write_text(f'[chat]\nbase_url = "{endpoint.url}"\napi_key_env = "AWS_SECRET_ACCESS_KEY"\n')
+    assert main(where) == 2
+    assert "SYNTROPY_CHAT_API_KEY_ENV" in capsys.readouterr().err
+    (root / "syntropy.toml").write_text(f'[chat]\nbase_url = "{endpoint.url}"\n')
     seen = []
     endpoint.script = [lambda handler: (seen.append(handler.headers["authorization"]), stream(handler, text("ok")))]
     assert main(where) == 0
