@@ -15,7 +15,7 @@ def source_date() -> str:
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     if given and not given.isdigit():
         raise ConfigError(
-            f"SOURCE_DATE_EPOCH={given!r} is no number of seconds", hint="give seconds since 1970, or unset it"
+            f"SOURCE_DATE_EPOCH={given!r} is not a number of seconds", hint="give seconds since 1970, or unset it"
         )
     return given
 

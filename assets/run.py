@@ -36,7 +36,7 @@ class BuildReport:
 
     `outcome`: published, up-to-date or planned; `steps`: name -> seconds (planned: 0); `changed`: source
     files that are new, changed or gone; `diagnostics`: counts by severity; `problems`: those that
-    are no mere information; `known`: those of them that the build before had, too.
+    are more than information; `known`: those of them that the build before had, too.
     """
 
     outcome: str

@@ -55,7 +55,7 @@ def _runs() -> tuple[list[int], list[int]]:
 
 
 def folded(code_point: int) -> str:
-    """The character in lower case without accents, `""` for a mark that is dropped, `" "` for what is no word."""
+    """The character in lower case without accents, `""` for a mark that is dropped, `" "` for what is not a word."""
     starts, codes = _runs()
     code = codes[bisect.bisect_right(starts, code_point) - 1]
     if code < 2:

@@ -166,7 +166,7 @@ class EmbeddingCache:
         raise AssertionError("unreachable")
 
     def _set_damaged_aside(self, parts: Sequence[Path]) -> None:
-        """Files that are no Parquet any more: their vectors are computed again."""
+        """Files that are not Parquet any more: their vectors are computed again."""
         for part in parts:
             try:
                 pl.read_parquet(part)

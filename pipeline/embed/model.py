@@ -96,7 +96,7 @@ def _folder(embed: EmbedConfig) -> Path:
         return Path(snapshot_download(embed.model, revision=embed.revision or None))
     except Exception as error:  # huggingface_hub raises a dozen unrelated kinds
         raise EncoderError(
-            f"model {embed.model!r} is no folder and cannot be fetched: {type(error).__name__}: {error}",
+            f"model {embed.model!r} is not a folder and cannot be fetched: {type(error).__name__}: {error}",
             hint='give a local folder, check the name and the network, or use model = "bundled"',
         ) from error
 

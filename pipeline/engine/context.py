@@ -110,7 +110,7 @@ class Build:
 
     @property
     def outside_of_database(self) -> tuple[str, ...]:
-        """What decides the database and is no table: where packages come from, vectors that follow."""
+        """What decides the database and is not a table: where packages come from, vectors that follow."""
         packages = (f"packages {self.packages}",) if self.packages != "{}" else ()
         return packages + (("vectors follow",) if self.workspace.vectors_follow else ())
 

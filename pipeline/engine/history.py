@@ -129,7 +129,7 @@ def _build_id(workspace: Workspace) -> str:
 
 
 def _deciding(workspace: Workspace, own: Iterable[SourceFile]) -> list[str]:
-    """Files that are no documents and decide what is one, or what is said of one."""
+    """Files that are not documents and decide what is one, or what is said of one."""
     names = (".gitignore", CATALOGUE)
     found = [file.path for file in own if file.path.rpartition("/")[2] in names and file.status != "indexed"]
     notes = [workspace.config.notes.path] if workspace.config.notes.in_build else []

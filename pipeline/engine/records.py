@@ -71,7 +71,7 @@ class Records:
         facts: Mapping[str, Any],
         digests: Mapping[str, str],
     ) -> Record:
-        """Store a stage's tables and record. `digests` names results that are no tables of ours."""
+        """Store a stage's tables and record. `digests` names results that are not tables of ours."""
         self.folder.mkdir(parents=True, exist_ok=True)
         former = self.get(stage)
         files, sums, rows = {}, {}, {}

@@ -48,7 +48,7 @@ class Stage:
     """One step of a build.
 
     `reads`: names of tables, or `stage.table` where several stages make one of that name; `makes`: tables of the
-    contract; `names`: results that are no tables and have a digest all the same; `config`: sections and keys it
+    contract; `names`: results that are not tables and have a digest all the same; `config`: sections and keys it
     depends on; `outside`: what else decides its result; `artifact`: what it stages for publication.
     """
 

@@ -46,7 +46,7 @@ from syntropy.store.encoder import FACTS, GRAPH, TOKENIZER
 
 @dataclass(frozen=True)
 class Made:
-    """`tables` by name, `digests` of what is no table, `facts` for the record, `figures` for people."""
+    """`tables` by name, `digests` of what is not a table, `facts` for the record, `figures` for people."""
 
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)

@@ -94,7 +94,7 @@ _CACHE_NAMES = frozenset({"stages", "embeddings", "models", "digests.json", "dag
 def _require_ours(folder: Path, key: str, is_ours: Callable[[Path], bool]) -> None:
     """Refuse a folder that holds somebody's files and nothing that says it is ours."""
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{key}: {folder} is no folder", hint="name another one")
+        raise ConfigError(f"{key}: {folder} is not a folder", hint="name another one")
     if not folder.is_dir():
         return
     found = {entry.name for entry in folder.iterdir() if not entry.name.startswith(".")}

@@ -37,7 +37,7 @@ def describe_python(text: str, name: str) -> CodeFacts:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", 0) or 0
         fallback = describe_by_comment(text)
-        problem = ("python-syntax", f"is no valid Python: {error}", "mend it; it is indexed as plain text", line)
+        problem = ("python-syntax", f"is not valid Python: {error}", "fix it; it is indexed as plain text", line)
         return fallback._replace(problem=problem)
     members: list[Heading] = []
     for member in module.members.values():

@@ -60,7 +60,7 @@ def prefer_written(documents: pl.DataFrame) -> Written:
     for entry in written:
         if entry.program in programs and not entry.claims & in_source:
             message = f"{' '.join(entry.words)!r} ({entry.key}) is documented and in no source"
-            diagnostics.append(_diagnostic("gone-command", entry, message, "delete the entry, or mend its title"))
+            diagnostics.append(_diagnostic("gone-command", entry, message, "delete the entry, or fix its title"))
     return Written(pl.Series("document", hidden, pl.String), from_rows(DIAGNOSTICS, diagnostics))
 
 

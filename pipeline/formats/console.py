@@ -54,7 +54,7 @@ def pages(text: str, path: str) -> Pages:
     found = Pages()
     root = parse(text, path)
     if line := broken_at(root):
-        found.problem("typescript-syntax", line, "is no valid TypeScript there", "mend it; the rest is read")
+        found.problem("typescript-syntax", line, "is not valid TypeScript there", "fix it; the rest is read")
     commands, orphans = read_commands(root)
     name = path.rpartition("/")[2].partition(".")[0]
     category = slugify(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name))
@@ -76,7 +76,7 @@ def pages(text: str, path: str) -> Pages:
         found.add(page_of(entry), command.line)
     for spelled, line in orphans:
         found.problem(
-            "gone-command", line, f"the help table names {spelled!r}, which no handler takes", "mend the table"
+            "gone-command", line, f"the help table names {spelled!r}, which no handler takes", "fix the table"
         )
     if not commands:
         found.problem("no-commands", 0, "holds no switch or if chain on the words of an input", "exclude it")

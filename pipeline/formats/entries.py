@@ -38,7 +38,7 @@ def pages(text: str, path: str) -> Pages:
     try:
         data = parse(text, path)
     except ValueError as error:
-        found.problem("bad-entries", getattr(error, "lineno", 0), f"cannot be read: {error}", "mend the file")
+        found.problem("bad-entries", getattr(error, "lineno", 0), f"cannot be read: {error}", "fix the file")
         return found
     entries = _entries(data)
     if entries is None:
@@ -110,7 +110,7 @@ def examples(given: Any) -> str:
 
 def _add(found: Pages, entry: Any, number: int, places: _Places) -> None:
     if not isinstance(entry, Mapping):
-        found.problem("bad-entry", 0, f"entry {number} is a {type(entry).__name__}, no object", "mend the entry")
+        found.problem("bad-entry", 0, f"entry {number} is a {type(entry).__name__}, no object", "fix the entry")
         return
     name = entry.get("id")
     if not isinstance(name, str) or not name.strip() or len(name) > 200:
@@ -128,14 +128,14 @@ def _add(found: Pages, entry: Any, number: int, places: _Places) -> None:
         return
     for key in _TEXTS:
         if key in fixed and fixed[key] is not None and not isinstance(fixed[key], str | int):
-            found.problem("bad-entry", line, f"entry {name!r}: {key} is no text", "mend it; it was left out")
+            found.problem("bad-entry", line, f"entry {name!r}: {key} is not text", "fix it; it was left out")
             fixed[key] = ""
     for key in _LISTS:
         value = fixed.get(key)
         if value is None:
             continue
         if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
-            found.problem("bad-entry", line, f"entry {name!r}: {key} is no list of texts", "mend it; it was left out")
+            found.problem("bad-entry", line, f"entry {name!r}: {key} is not a list of texts", "fix it; it was left out")
             fixed[key] = []
         else:
             fixed[key] = [str(item) for item in value]

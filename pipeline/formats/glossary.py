@@ -26,7 +26,7 @@ def pages(text: str, path: str) -> Pages:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, path), strict=True))
     except csv.Error as error:
-        found.problem("bad-table", 0, f"cannot be read: {error}", "mend its quotes")
+        found.problem("bad-table", 0, f"cannot be read: {error}", "fix its quotes")
         return found
     while rows and not any(cell.strip() for cell in rows[0]):
         rows.pop(0)

@@ -16,7 +16,7 @@ _LISTS = ("keywords", "aliases", "relatedIds", "examples")
 
 
 def pages(text: str, path: str) -> Pages:
-    """One page an article. Articles that are no plain literals are reported."""
+    """One page an article. Articles that are not plain literals are reported."""
     found = Pages()
     root = parse(text, path)
     constants = {

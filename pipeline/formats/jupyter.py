@@ -17,7 +17,7 @@ def pages(text: str, kind: str) -> Pages:
         language = str(notebook.get("metadata", {}).get("kernelspec", {}).get("language") or "python")
         parts = [part for cell in cells if (part := _cell(cell, language)).strip()]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        found.problem("bad-notebook", getattr(error, "lineno", 0), f"is no notebook: {error!r}", "mend or exclude it")
+        found.problem("bad-notebook", getattr(error, "lineno", 0), f"is not a notebook: {error!r}", "fix or exclude it")
         return found
     if not parts:
         found.problem("empty", 1, "holds no cell with text", "write it or delete it", "info")

@@ -41,13 +41,13 @@ def pages(text: str, path: str) -> Pages:
         try:
             data = parse(text, path)
         except ValueError as error:
-            found.problem("bad-openapi", getattr(error, "lineno", 0), f"cannot be read: {error}", "mend the file")
+            found.problem("bad-openapi", getattr(error, "lineno", 0), f"cannot be read: {error}", "fix the file")
             return found
         if isinstance(data, Mapping) and "swagger" in data:
             found.problem("bad-openapi", 1, f"is Swagger {data['swagger']}; OpenAPI 3.x is read", "convert it")
             return found
         if not isinstance(data, Mapping) or not isinstance(data.get("paths", data.get("webhooks")), Mapping):
-            found.problem("bad-openapi", 1, "holds no paths", "exclude it, or mend the description")
+            found.problem("bad-openapi", 1, "holds no paths", "exclude it, or fix the description")
             return found
         if not str(data.get("openapi", "3.")).startswith("3."):
             found.problem("bad-openapi", 1, f"is OpenAPI {data.get('openapi')}; 3.x is read", "convert it to OpenAPI 3")
@@ -59,7 +59,7 @@ def pages(text: str, path: str) -> Pages:
         try:
             data = plain(load_yaml(block, max_depth=MAX_DEPTH))
         except (RefusedYamlError, yaml.YAMLError) as error:
-            found.problem("bad-openapi", line, f"its @openapi comment is no YAML: {one_line(str(error))}", "mend it")
+            found.problem("bad-openapi", line, f"its @openapi comment is not YAML: {one_line(str(error))}", "fix it")
             continue
         _merge(merged, data)
     _Description(merged, path, found).read()
@@ -105,7 +105,7 @@ class _Description:
             for route, item in members.items() if isinstance(members, Mapping) else ():
                 item = self._resolved(item)
                 if not isinstance(item, Mapping) or not all(isinstance(item.get(m, {}), Mapping) for m in METHODS):
-                    self._found.problem("bad-openapi", 0, f"{route} holds something that is no operation", "mend it")
+                    self._found.problem("bad-openapi", 0, f"{route} holds something that is not an operation", "fix it")
                 if not isinstance(item, Mapping):
                     continue
                 shared = item.get("parameters") if isinstance(item.get("parameters"), list) else []
@@ -276,4 +276,4 @@ class _Description:
     def _report(self, reference: str, why: str) -> None:
         if reference not in self._reported:
             self._reported.add(reference)
-            self._found.problem("openapi-reference", 0, f"$ref {reference!r} {why}", "mend it, or put it into the file")
+            self._found.problem("openapi-reference", 0, f"$ref {reference!r} {why}", "fix it, or put it into the file")

@@ -47,7 +47,7 @@ def pages(text: str, path: str) -> Pages:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        found.problem("python-syntax", getattr(error, "lineno", 0) or 0, f"is no valid Python: {error}", "mend it")
+        found.problem("python-syntax", getattr(error, "lineno", 0) or 0, f"is not valid Python: {error}", "fix it")
         return found
     roots = [*_argparse(tree), *_decorated(tree)]
     stem = path.rpartition("/")[2].removesuffix(".py")

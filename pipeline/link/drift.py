@@ -4,7 +4,7 @@
 
 Claims are: every resolved or dangling reference, every file an executed PRP says it made, every executed
 PRP's being verified, and every document's key being its own. Packages belong to others and do not count.
-Equal weights: a reader can recount it. 0 is no drift, 1 is nothing holds. A stale index is found by the
+Equal weights: a reader can recount it. 0 means no drift, 1 is nothing holds. A stale index is found by the
 reader, not at build time.
 """
 

@@ -20,7 +20,7 @@ _MEMORY_KINDS = ("memory", "prp", "rule", "pattern")
 _DANGLING = {
     "markdown-link": "links to {target}, which does not exist",
     "wikilink": "links to [[{target}]], which no document is called",
-    "memory": "refers to mem:{target}, which is no memory",
+    "memory": "refers to mem:{target}, which is not a memory",
     "id": "refers to {target}, which no PRP claims",
     "metadata": "names {target}, which no document claims",
     "entry": "names {target}, which no entry or entity is called",
@@ -36,7 +36,7 @@ class Links(NamedTuple):
 
 
 def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame) -> Links:
-    """Resolve every mention. A document's mention of itself is no relation."""
+    """Resolve every mention. A document's mention of itself is not a relation."""
     resolver = Resolver(documents, rules, sources)
     about = {uid: (kind, status) for uid, kind, status in documents.select("document", "kind", "status").iter_rows()}
     relations, diagnostics = [], []
@@ -84,7 +84,7 @@ def _problem(target: str, relation: str, origin: str, kind: str, status: str) ->
             return (
                 "missing-implementation",
                 f"claims {target}, which does not exist",
-                "mend the path, or the PRP's status",
+                "fix the path, or the PRP's status",
                 "warning",
             )
         return None
@@ -97,4 +97,4 @@ def _problem(target: str, relation: str, origin: str, kind: str, status: str) ->
     if origin == "metadata" and not (target.startswith("PRP-") or "/" in target):
         return None
     severity = "info" if origin == "markdown-link" and target.startswith("/") else "warning"
-    return ("dangling-reference", _DANGLING[origin].format(target=target), "mend it, or write the document", severity)
+    return ("dangling-reference", _DANGLING[origin].format(target=target), "fix it, or write the document", severity)

@@ -21,7 +21,7 @@ def similar_documents(
 ) -> pl.DataFrame:
     """Up to `similar_limit` see_also relations a document, cosine at least `similar_threshold`.
 
-    `windows` names the text hash of each window, `vectors` their unit vectors. A copy is no see-also
+    `windows` names the text hash of each window, `vectors` their unit vectors. A copy is not a see-also
     of its original. Scores are rounded to four decimals and ties go by uid, so equal input gives
     equal rows.
     """

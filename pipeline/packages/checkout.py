@@ -63,7 +63,7 @@ class Checkout:
                 self._run("sparse-checkout", "set", "--cone", "--", self.package.path, at=fresh)
             self._run("checkout", "--quiet", "-B", self._branch(), commit, at=fresh)
             if self.package.path and not (fresh / self.package.path).exists():
-                raise GitError(f"{source} has no folder {self.package.path!r}", hint="mend the package's path")
+                raise GitError(f"{source} has no folder {self.package.path!r}", hint="fix the package's path")
             if self.folder.exists():
                 former = self.folder.with_name(f".{self.folder.name}.{uuid.uuid4().hex[:8]}.former")
                 self.folder.rename(former)
@@ -82,7 +82,7 @@ class Checkout:
         if not self.folder.exists():
             return
         if not (self.folder / ".git").is_dir():
-            self._refuse(f"{self.folder} is no checkout of ours")
+            self._refuse(f"{self.folder} is not a checkout of ours")
         status = self._here("status", "--porcelain", "--ignored", "--untracked-files=all", "-z")
         rows = [row.decode("utf-8", "replace") for row in status.split(b"\0") if row]
         for row in rows:

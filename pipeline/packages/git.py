@@ -45,7 +45,7 @@ def check_address(address: str, *, allow_file: bool) -> str:
     if allow_file and "://" not in text and not text.startswith("-") and Path(text).expanduser().is_dir():
         return Path(text).expanduser().resolve().as_uri()
     if text.startswith("-") or any(not c.isprintable() for c in text):
-        raise UsageError(f"{address!r} is no git address", hint="give an https or ssh address")
+        raise UsageError(f"{address!r} is not a git address", hint="give an https or ssh address")
     if _HTTPS.match(text) or _SSH.match(text):
         return text
     if _FILE.match(text) and allow_file:
@@ -54,7 +54,7 @@ def check_address(address: str, *, allow_file: bool) -> str:
         raise UsageError("the address holds credentials", hint="use git's credential helper, and an address without")
     local = "" if allow_file else " (file:// with git.allow_file = true)"
     hint = f"allowed: https://…, ssh://…, git@host:path{local}"
-    raise UsageError(f"{address!r} is no address that is allowed", hint=hint)
+    raise UsageError(f"{address!r} is not an address that is allowed", hint=hint)
 
 
 def git(*arguments: str, cwd: Path | None = None, timeout: float, allow_file: bool, data: bytes = b"") -> bytes:

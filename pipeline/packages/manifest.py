@@ -110,7 +110,7 @@ def load_packages(root: Path, config: Config) -> Packages:
     data = _read(root / FOLDER / CONFIG)
     listed = data.get("packages", [])
     if not isinstance(listed, list) or not all(isinstance(p, dict) for p in listed):
-        raise ConfigError(f"{FOLDER}/{CONFIG}: packages is no list of objects", hint="write it as nocaap does")
+        raise ConfigError(f"{FOLDER}/{CONFIG}: packages is not a list of objects", hint="write it as nocaap does")
     if listed and config.packages:
         raise ConfigError(
             f"packages are listed in {CONFIG_NAME} and in {FOLDER}/{CONFIG}", hint="keep one of the two lists"
@@ -139,7 +139,7 @@ def alias_of(source: str, path: str) -> str:
 def check_alias(alias: str) -> str:
     """The alias. Raises UsageError for one that cannot be a folder's or package's name."""
     if not _ALIAS.match(alias) or alias == PROJECT_PACKAGE or alias.endswith((".", ".lock")):
-        raise UsageError(f"{alias!r} is no alias", hint="use lower-case letters, digits, '.', '_' and '-'")
+        raise UsageError(f"{alias!r} is not an alias", hint="use lower-case letters, digits, '.', '_' and '-'")
     return alias
 
 
@@ -148,7 +148,7 @@ def posix_path(path: str) -> str:
     posix = posixpath.normpath(path.strip().replace("\\", "/")) if path.strip() else ""
     posix = "" if posix == "." else posix.lstrip("/")
     if posix.startswith("../") or posix == ".." or re.match(r"^[A-Za-z]:", posix) or not posix.isprintable():
-        raise UsageError(f"{path!r} is no folder of a repository", hint="give a path below its root, e.g. docs/api")
+        raise UsageError(f"{path!r} is not a folder of a repository", hint="give a path below its root, e.g. docs/api")
     return posix
 
 
@@ -165,7 +165,7 @@ def _package(entry: dict[str, Any]) -> Package:
         raise ConfigError(f"{FOLDER}/{CONFIG}: {error.message}", hint=error.hint) from error
     version = str(entry.get("version") or "")
     if version.startswith("-") or re.search(r"[\s~^:?*\[\\]|\.\.|@\{", version):
-        raise ConfigError(f"{alias}: {version!r} is no version", hint="name a branch, tag or commit")
+        raise ConfigError(f"{alias}: {version!r} is not a version", hint="name a branch, tag or commit")
     return Package(alias, source, path, version)
 
 
@@ -177,7 +177,7 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}", hint="mend or delete it") from error
+        raise ConfigError(f"{path} cannot be read: {error}", hint="fix or delete it") from error
     if not isinstance(data, dict):
-        raise ConfigError(f"{path} holds no object", hint="mend or delete it")
+        raise ConfigError(f"{path} holds no object", hint="fix or delete it")
     return data

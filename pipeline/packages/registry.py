@@ -120,9 +120,9 @@ def _parsed(text: str, address: str) -> dict[str, Any]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RegistryError(f"{address} is no JSON: {error}", hint="mend the registry") from error
+        raise RegistryError(f"{address} is not JSON: {error}", hint="fix the registry") from error
     if not isinstance(data, dict) or not isinstance(data.get("contexts", []), list):
-        raise RegistryError(f"{address} is no registry", hint='write {"name": …, "contexts": […]}')
+        raise RegistryError(f"{address} is not a registry", hint='write {"name": …, "contexts": […]}')
     return data
 
 
@@ -138,7 +138,7 @@ def _text(address: str, settings: GitConfig) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise RegistryError(f"{address} cannot be read: {error}", hint="check the file") from error
     if "://" not in address and "@" not in address:
-        what = "is no regular file" if path.exists() else "does not exist"
+        what = "is not a regular file" if path.exists() else "does not exist"
         raise RegistryError(f"{address} {what}", hint=f"name a file, an https address or a repository with {FILE}")
     return _from_git(address, settings)
 

@@ -54,7 +54,7 @@ GROUPS = (
 )
 
 PACKAGE = "package"
-"""Kind of a group that holds a package's documents of all kinds; their paths are no files of the project."""
+"""Kind of a group that holds a package's documents of all kinds; their paths are not files of the project."""
 
 _WITHOUT_KEY = ("rule", "doc", "term", PACKAGE)
 

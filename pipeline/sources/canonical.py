@@ -51,9 +51,9 @@ def read_catalogue(text: str, folder: str) -> Catalogue:
         data = json.loads(text, object_pairs_hook=lambda pairs: _without_repeats(pairs, problems))
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
-        return Catalogue({}, [("bad-relations", line, f"cannot be read: {error}", "mend the file")])
+        return Catalogue({}, [("bad-relations", line, f"cannot be read: {error}", "fix the file")])
     if not isinstance(data, dict):
-        return Catalogue({}, [("bad-relations", 1, "is no object of entities by id", "write {id: {…}}")])
+        return Catalogue({}, [("bad-relations", 1, "is not an object of entities by id", "write {id: {…}}")])
     for name, entity in list(data.items())[:MAX_ENTITIES]:
         problems += [("bad-entity", 0, f"entity {name!r}: {what}", hint) for what, hint in _mistakes(name, entity)]
         path = entity.get("file_path") if isinstance(entity, dict) else None
@@ -64,11 +64,9 @@ def read_catalogue(text: str, folder: str) -> Catalogue:
             continue
         place = posixpath.normpath(posixpath.join(folder, path.replace("\\", "/")))
         if place.startswith(("../", "/")) or (folder and not place.startswith(f"{folder}/")):
-            problems.append(
-                ("bad-entity", 0, f"entity {name!r} names {path!r}, outside of the folder", "mend the path")
-            )
+            problems.append(("bad-entity", 0, f"entity {name!r} names {path!r}, outside of the folder", "fix the path"))
         elif place in entries:
-            problems.append(("bad-entity", 0, f"{path} is claimed by {name!r} and another entity", "mend file_path"))
+            problems.append(("bad-entity", 0, f"{path} is claimed by {name!r} and another entity", "fix file_path"))
         else:
             entries[place] = _metadata(name, entity)
     if len(data) > MAX_ENTITIES:
@@ -95,7 +93,7 @@ def _mistakes(name: str, entity: Any) -> Iterator[tuple[str, str]]:
         yield f"unknown type {entity['type']!r}", f"use {', '.join(sorted(set(_KIND_OF_TYPE)))}"
     relations = entity.get("relations", {})
     if not isinstance(relations, dict):
-        yield "relations is no object", 'write {"solves": ["SMELL-001"]}'
+        yield "relations is not an object", 'write {"solves": ["SMELL-001"]}'
         return
     for kind, targets in relations.items():
         if kind not in ENTITY_RELATIONS and kind not in INVERSE_RELATIONS.values():
@@ -176,7 +174,7 @@ class Sidecars:
                 yield place, code, line, message, hint
             for path, entry in sorted(catalogue.entries.items()):
                 if path not in paths:
-                    hint = "write the file, or mend file_path"
+                    hint = "write the file, or fix file_path"
                     yield place, "bad-entity", 0, f"entity {entry['id']!r} names {path}, which is not indexed", hint
 
     def _catalogue(self, folder: str) -> Catalogue | None:

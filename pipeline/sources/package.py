@@ -60,7 +60,7 @@ class PackageConnector:
             for path, entry in sorted(listed.items()):
                 if not is_clean_name(path):
                     shown = path.encode("utf-8", "backslashreplace").decode("utf-8").encode("unicode_escape").decode()
-                    reject(shown, "bad-name", "the name holds control characters or is no UTF-8", "rename it upstream")
+                    reject(shown, "bad-name", "the name holds control characters or is not UTF-8", "rename it upstream")
                 elif redact(path)[1]:
                     reject(
                         redact(path)[0], "secret", "the name holds what looks like a credential", "rename it upstream"

@@ -110,7 +110,7 @@ class ProjectConnector:
                 continue  # not a source, and listing it would make the first build differ from the second
             if not is_clean_name(entry.name):
                 shown = os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
-                self._reject(shown, "bad-name", "the name holds control characters or is no UTF-8", "rename it")
+                self._reject(shown, "bad-name", "the name holds control characters or is not UTF-8", "rename it")
             elif entry.is_symlink():
                 self._links.append((path, ignores))
             elif entry.is_dir(follow_symlinks=False):
@@ -168,7 +168,7 @@ class ProjectConnector:
             self._file(path, (self._root / target).stat(), ignores, self._root / target)
 
     def _inside(self, path: str) -> str | None:
-        """Where a path leads to, relative to the project; None where that is no file or folder of it."""
+        """Where a path leads to, relative to the project; None where that is not a file or folder of it."""
         real, root = os.path.realpath(self._root / path), os.path.realpath(self._root)
         if not os.path.exists(real) or os.path.commonpath([real, root]) != root:
             return None
@@ -196,7 +196,7 @@ class ProjectConnector:
                 raise info
             size = info.st_size
             if not stat.S_ISREG(info.st_mode):
-                self._reject(path, "not-a-file", "is no regular file (FIFO, socket or device)", "exclude it")
+                self._reject(path, "not-a-file", "is not a regular file (FIFO, socket or device)", "exclude it")
                 return
             shown, findings = redact(path)
             if findings:
@@ -263,7 +263,7 @@ class ProjectConnector:
                     "bad-gitignore",
                     f"{folder}/{name}".strip("/"),
                     f"not understood: {error}",
-                    "mend the pattern",
+                    "fix the pattern",
                 )
             )
             return ignores

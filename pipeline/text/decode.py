@@ -6,13 +6,13 @@ import codecs
 from typing import NamedTuple
 
 MAX_WRONG = 10
-"""One wrong byte in so many is a text with a few foreign characters; more is no UTF-8 at all."""
+"""One wrong byte in so many is a text with a few foreign characters; more is not UTF-8 at all."""
 
 REPLACEMENT = "\ufffd"
 
 
 class UndecodableError(ValueError):
-    """The bytes are no text we accept; `code` and `hint` go into the diagnostic, `line` is 1-based."""
+    """The bytes are not text we accept; `code` and `hint` go into the diagnostic, `line` is 1-based."""
 
     def __init__(self, code: str, message: str, hint: str, line: int = 0) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class Decoded(NamedTuple):
 
 
 def decode(data: bytes) -> Decoded:
-    """The text; bytes that are none become U+FFFD and a problem. Raises UndecodableError where it is no text."""
+    """The text; bytes that are none become U+FFFD and a problem. Raises UndecodableError where it is not text."""
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if data.startswith(mark):
             found = _decoded(data[len(mark) :], encoding, 2)

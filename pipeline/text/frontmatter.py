@@ -69,10 +69,10 @@ def read_frontmatter(text: str) -> Frontmatter:
         return _bad("frontmatter-refused", str(error), "simplify the metadata", error.line + 1, block_end=body_start)
     except yaml.MarkedYAMLError as error:
         line = (error.problem_mark.line + 1) if error.problem_mark else 1
-        found = _bad("frontmatter-invalid", f"is no YAML: {error.problem or error}", "mend the YAML at that line", line)
+        found = _bad("frontmatter-invalid", f"is not YAML: {error.problem or error}", "fix the YAML at that line", line)
         return found._replace(metadata=_plain_lines(text[opening.end() : closing.start()]), block_end=body_start)
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        return _bad("frontmatter-invalid", f"is no YAML: {error}", "mend the YAML", block_end=body_start)
+        return _bad("frontmatter-invalid", f"is not YAML: {error}", "fix the YAML", block_end=body_start)
     if raw is None:
         return Frontmatter({}, body_start)
     if not isinstance(raw, dict):

@@ -16,7 +16,7 @@ MAX_HEADING = 300
 """Characters of a heading that count; longer ones are accidents."""
 
 _HTML_EVENTS = frozenset({"InlineHtml", "Html"})
-"""Anchors such as `<a name="…">` are no words of a heading, unless it has no others (`# <Template>`)."""
+"""Anchors such as `<a name="…">` are not words of a heading, unless it has no others (`# <Template>`)."""
 
 _PARSER = pyromark.Markdown(options=pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES)
 

@@ -1,4 +1,4 @@
-"""Headings and blocks of texts that are no Markdown: reStructuredText and AsciiDoc.
+"""Headings and blocks of texts that are not Markdown: reStructuredText and AsciiDoc.
 
 They are indexed as they are written, so that a citation is a line of the file; only their headings and
 code blocks are recognised.

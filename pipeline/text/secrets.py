@@ -206,7 +206,7 @@ def _allowed(value: str, allow: Sequence[str]) -> bool:
 
 
 def _is_harmless(value: str) -> bool:
-    """Says of itself that it is no credential, or is made of very few different characters."""
+    """Says of itself that it is not a credential, or is made of very few different characters."""
     return _HARMLESS.search(value) is not None or len(set(value)) < 5
 
 

@@ -138,14 +138,14 @@ class Chat:
         self._messages = [{"role": "system", "content": told}, *self._messages[1:]]
 
     def _executed(self, call: Call) -> Answer:
-        """The tool's answer; what is no JSON object is answered with what to do."""
+        """The tool's answer; what is not a JSON object is answered with what to do."""
         try:
             arguments = json.loads(call.arguments or "{}")
         except ValueError as error:
-            said = f"the arguments of {call.name} are no JSON: {error}"
+            said = f"the arguments of {call.name} are not JSON: {error}"
             return Answer({"error": said, "next": "call it again with a JSON object"}, error=True)
         if not isinstance(arguments, dict):
-            said = f"the arguments of {call.name} are no object"
+            said = f"the arguments of {call.name} are not an object"
             return Answer({"error": said, "next": "call it again with a JSON object"}, error=True)
         return self._box.call(call.name, arguments)
 

@@ -220,7 +220,7 @@ def notes_import(given: argparse.Namespace) -> int:
             text = Path(given.file).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             hint = "give a file of `syntropy notes export`"
-            raise UsageError(f"{given.file} is no text: {error}", hint=hint) from error
+            raise UsageError(f"{given.file} is not text: {error}", hint=hint) from error
         done = transfer.import_lines(notebook.writer, text.splitlines())
     print(f"added {done.added} rows, {done.same} were there")
     for conflict in done.conflicts:

@@ -49,7 +49,7 @@ from .settings import (
 CONFIG_NAME = "syntropy.toml"
 ENV_PREFIX = "SYNTROPY_"
 RESERVED_ENV = frozenset({"SYNTROPY_PROJECT", "SYNTROPY_OUT", "SYNTROPY_DB", CONFIG_HOME, CACHE_HOME})
-"""Environment variables that choose a project or database and are no configuration keys."""
+"""Environment variables that choose a project or database and are not configuration keys."""
 
 
 __all__ = [
@@ -151,7 +151,7 @@ def _read_toml(path: Path) -> Overrides:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}", hint="mend the TOML at that place") from error
+        raise ConfigError(f"{path}: {error}", hint="fix the TOML at that place") from error
 
 
 def _from_env(env: Mapping[str, str]) -> Overrides:
@@ -180,12 +180,12 @@ def _parse_text(hint: Any, raw: str, name: str) -> Any:
             return True
         if lowered in ("0", "false", "no", "off"):
             return False
-        raise ConfigError(f"{name}={raw!r} is no yes or no", hint="use true or false")
+        raise ConfigError(f"{name}={raw!r} is neither true nor false", hint="use true or false")
     if hint in (int, float):
         try:
             return hint(raw)
         except ValueError as error:
-            raise ConfigError(f"{name}={raw!r} is no number", hint=f"give {_TYPE_NAMES[hint]}") from error
+            raise ConfigError(f"{name}={raw!r} is not a number", hint=f"give {_TYPE_NAMES[hint]}") from error
     if typing.get_origin(hint) is tuple:
         return [part.strip() for part in raw.split(",") if part.strip()]
     return raw
@@ -201,7 +201,7 @@ def _checked(layer: Overrides, where: str) -> dict[str, dict[str, Any]]:
             }
             for word in (w for group in result[SYNONYMS].items() for w in (group[0], *group[1])):
                 if len(word.split()) != 1:
-                    raise ConfigError(f"{where}: synonyms: {word!r} is no single word", hint="give single words")
+                    raise ConfigError(f"{where}: synonyms: {word!r} is not a single word", hint="give single words")
             continue
         if section == PACKAGES and isinstance(values, Mapping):
             result[PACKAGES] = {alias: _package(value, f"{where}: packages.{alias}") for alias, value in values.items()}
@@ -224,7 +224,7 @@ def _package(value: Any, where: str) -> dict[str, str]:
     """A package as its address alone, or a table of source, path and version."""
     table = {"source": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping) or not all(isinstance(text, str) for text in table.values()):
-        raise ConfigError(f"{where}: {value!r} is no package", hint='write { source = "https://…", path = "docs" }')
+        raise ConfigError(f"{where}: {value!r} is not a package", hint='write { source = "https://…", path = "docs" }')
     for key in table:
         if key not in ("source", "path", "version"):
             raise _unknown("key", key, {"source": 0, "path": 0, "version": 0}, where)

@@ -81,7 +81,7 @@ def verify_files(out: Path) -> list[str]:
             problems.append(f"{name}: SHA-256 differs from the manifest")
     if log_beside(locate(out, DATABASE)).exists():
         problems.append(
-            f"{log_beside(locate(out, DATABASE)).name}: a write-ahead log, which is no part of a publication"
+            f"{log_beside(locate(out, DATABASE)).name}: a write-ahead log, which is not part of a publication"
         )
     return problems
 

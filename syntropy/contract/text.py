@@ -113,7 +113,7 @@ def _pairs(run: str, word: str) -> list[str]:
 
 
 def index_terms(text: str) -> list[str]:
-    """The terms of a text in order: its stems without the empty one, which is no term."""
+    """The terms of a text in order: its stems without the empty one, which is not a term."""
     return [term for term in stems(text) if term]
 
 

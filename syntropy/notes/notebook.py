@@ -252,7 +252,7 @@ class Notebook:
         return [rule.content for rule in self.rules().all()]
 
     def recall(self, query: str, *, limit: int = 10) -> Recall:
-        """Insights and notes for a query; a missing file is no hit, a damaged one a warning."""
+        """Insights and notes for a query; a missing file is not a hit, a damaged one a warning."""
         if not self.path.is_file() and "writer" not in self.__dict__:
             return Recall([])
         try:
@@ -308,7 +308,7 @@ class Notebook:
 
 
 def _as_note(insight: Insight) -> Note:
-    """An insight among the notes of a session's start; its number is no note's."""
+    """An insight among the notes of a session's start; its number is not a note's."""
     return Note(
         id=-int(insight.id.rpartition("-")[2]),
         type=f"insight {insight.id}",

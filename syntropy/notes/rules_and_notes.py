@@ -97,7 +97,7 @@ class Rules:
         """Write a rule; one of the same label is replaced. Raises UsageError for blank ones."""
         name = slugify(label)
         if not name:
-            raise UsageError(f"{label!r} is no label", hint='use a short key, e.g. "commit-messages"')
+            raise UsageError(f"{label!r} is not a label", hint='use a short key, e.g. "commit-messages"')
         text = checked(content, "rule")
         with self._store.writing() as connection:
             connection.execute(

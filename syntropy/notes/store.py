@@ -91,7 +91,7 @@ class NotesStore:
         if not write and not path.is_file():
             raise NotesError(f"there are no notes at {path}", hint='write the first: syntropy insight add "…"')
         if path.exists() and not path.is_file():
-            raise NotesError(f"{path} is no file", hint="set notes.path, or name a file with --notes")
+            raise NotesError(f"{path} is not a file", hint="set notes.path, or name a file with --notes")
         try:
             if write:
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def export_lines(store: NotesStore) -> Iterator[str]:
     yield _line({"format": FORMAT, "version": FORMAT_VERSION})
     for table in _TABLES:
         for row in store.rows(_READ.get(table, f"SELECT * FROM {table} ORDER BY 1")):
-            values = {key: _plain(row[key]) for key in row.keys()}  # noqa: SIM118 (a Row is no dict)
+            values = {key: _plain(row[key]) for key in row.keys()}  # noqa: SIM118 (a Row is not a dict)
             yield _line({"table": table, **values})
 
 
@@ -190,7 +190,7 @@ def _parsed(lines: Iterable[str], columns: dict[str, list[str]]) -> dict[str, li
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise UsageError(f"line {number} is no JSON: {error}", hint=hint) from error
+            raise UsageError(f"line {number} is not JSON: {error}", hint=hint) from error
         if not headed:
             if not isinstance(row, dict) or row.get("format") != FORMAT:
                 raise UsageError(f"line {number} is not the head of an export", hint=hint)
@@ -200,7 +200,7 @@ def _parsed(lines: Iterable[str], columns: dict[str, list[str]]) -> dict[str, li
             continue
         table = row.pop("table", "") if isinstance(row, dict) else ""
         if table not in columns or set(row) - set(columns[table]):
-            raise UsageError(f"line {number} is no row of notes", hint=hint)
+            raise UsageError(f"line {number} is not a row of notes", hint=hint)
         problem = _problem(table, row)
         if problem:
             raise UsageError(f"line {number}: {problem}", hint=hint)
@@ -215,22 +215,22 @@ def _problem(table: str, row: Row) -> str:
     texts = {"user_entities": ("id", "title", "content", "created_at"), "entries": ("type", "content", "created_at")}
     for name in texts.get(table, ()):
         if not isinstance(row.get(name), str):
-            return f"{name} is no text"
+            return f"{name} is not text"
     if table == "entries" and not isinstance(row.get("id"), int):
-        return "id is no number"
+        return "id is not a number"
     for name in _JSON_COLUMNS:
         if name in row:
             try:
                 value = json.loads(row[name] or "null")
             except (ValueError, TypeError):
-                return f"{name} is no JSON"
+                return f"{name} is not JSON"
             if name != "tags" and not isinstance(value, dict | None):
-                return f"{name} is no object"
+                return f"{name} is not an object"
     if isinstance(row.get("embedding"), str):
         try:
             row["embedding"] = base64.b64decode(row["embedding"], validate=True)
         except (binascii.Error, ValueError):
-            return "embedding is no base64"
+            return "embedding is not base64"
     return ""
 
 

@@ -83,7 +83,7 @@ def proven(citation: Citation, text: str) -> str:
 
 
 def standing(knowledge: Knowledge, citation: str) -> Standing:
-    """What became of a cited passage. Raises UsageError for what is no citation of lines with words."""
+    """What became of a cited passage. Raises UsageError for what is not a citation of lines with words."""
     wanted = _known(knowledge, _parsed(citation))
     documents = _Build(knowledge)
     lines = documents.lines(wanted)
@@ -226,9 +226,9 @@ def _parsed(citation: str) -> _Wanted:
     place = _PLACE.fullmatch(text[: match.start()]) if match else None
     if match is None or place is None:
         raise UsageError(
-            f"{citation[:80]!r} is no citation with lines", hint="give one as path#L12-L17, with ~digest or without"
+            f"{citation[:80]!r} is not a citation with lines", hint="give one as path#L12-L17, with ~digest or without"
         )
     start, end = int(match["start"]), int(match["end"] or match["start"])
     if not 1 <= start <= end:
-        raise UsageError(f"lines {start}-{end} are no range", hint="give one as path#L12-L17")
+        raise UsageError(f"lines {start}-{end} are not a range", hint="give one as path#L12-L17")
     return _Wanted(place["package"] or PROJECT_PACKAGE, place["path"], start, end, match["proof"] or "")

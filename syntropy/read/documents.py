@@ -161,7 +161,7 @@ def get_lines(database: Database, path: str, start: int, end: int) -> Excerpt:
     Raises UsageError for an impossible range, DocumentNotFoundError for a start behind the end.
     """
     if start < 1 or end < start:
-        raise UsageError(f"lines {start}-{end} are no range", hint="give START-END with 1 <= START <= END")
+        raise UsageError(f"lines {start}-{end} are not a range", hint="give START-END with 1 <= START <= END")
     row = _find(database, path, "", "")
     if start > row.line_count:
         raise DocumentNotFoundError(
@@ -175,7 +175,7 @@ def line_range(text: str) -> tuple[int, int]:
     match = _RANGE.fullmatch(text.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last:
-        raise UsageError(f"{text[:40]!r} is no range of lines", hint="give A-B with 1 <= A <= B, e.g. 10-20")
+        raise UsageError(f"{text[:40]!r} is not a range of lines", hint="give A-B with 1 <= A <= B, e.g. 10-20")
     return first, last
 
 

@@ -79,7 +79,7 @@ class Evaluation:
 
 
 def read_golden(path: Path) -> list[Golden]:
-    """Raises UsageError for a file that is missing or empty, and for a line that is no golden query."""
+    """Raises UsageError for a file that is missing or empty, and for a line that is not a golden query."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -105,7 +105,7 @@ def read_baseline(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} is no stored evaluation: {error}", hint="store one with --save") from error
+        raise UsageError(f"{path} is not a stored evaluation: {error}", hint="store one with --save") from error
     return found if isinstance(found, dict) else {}
 
 
@@ -174,7 +174,7 @@ def compare(now: Evaluation, baseline: Mapping[str, Any]) -> dict[str, dict[str,
     try:
         facts, scores = dict(baseline["facts"]), dict(baseline["scores"])
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError("the baseline is no stored evaluation", hint="store one with --save") from error
+        raise UsageError("the baseline is not a stored evaluation", hint="store one with --save") from error
     unlike = sorted(name for name, value in now.facts.items() if facts.get(name) != value)
     if unlike:
         raise UsageError(
@@ -208,7 +208,7 @@ def fallen(now: Evaluation, baseline: Mapping[str, Any], mode: str) -> list[tupl
 def _golden(data: Any) -> Golden:
     relevant = data["relevant"]
     if not isinstance(relevant, list | dict) or not all(isinstance(path, str) for path in relevant):
-        raise ValueError("`relevant` is no list of paths and no path to grade")
+        raise ValueError("`relevant` is neither a list of paths nor paths with grades")
     grades = {p: int(g) for p, g in relevant.items()} if isinstance(relevant, dict) else dict.fromkeys(relevant, 1)
     grades = {path: grade for path, grade in grades.items() if grade > 0}
     if not isinstance(data["query"], str) or not data["query"].strip():

@@ -84,7 +84,7 @@ class Filters:
             _add_where(add, key, value)
         dates = "'^[0-9]{4}(-[0-9]{2}){0,2}'"
         texts = [f"regexp_extract(json_extract_string(d.frontmatter, '$.{key}'), {dates})" for key in DATE_KEYS]
-        dated = "coalesce(" + ", ".join(f"nullif({text}, '')" for text in texts) + ")"  # other forms are no dates
+        dated = "coalesce(" + ", ".join(f"nullif({text}, '')" for text in texts) + ")"  # other forms are not dates
         if self.since:
             add(f"{dated} >= ?", _date("since", self.since))
         if self.until:
@@ -113,7 +113,7 @@ def _add_where(add: Callable[..., None], key: str, value: str) -> None:
 
 def _date(name: str, text: str) -> str:
     if not _DATE.fullmatch(text):
-        raise UsageError(f"{name} {text!r} is no date", hint="give YYYY, YYYY-MM or YYYY-MM-DD")
+        raise UsageError(f"{name} {text!r} is not a date", hint="give YYYY, YYYY-MM or YYYY-MM-DD")
     return text
 
 

@@ -109,7 +109,7 @@ class MemoryEngine(SqlEngine):
         return {chunk: (documents[chunk], paths[chunk]) for chunk in chunks}
 
     def _documents_and_paths(self) -> tuple[list[int], list[str]]:
-        """By chunk; place 0 is no chunk's."""
+        """By chunk; place 0 is not a chunk's."""
         with self._lock:
             if self._owners is None:
                 rows = self.database.rows("SELECT document_id, path FROM chunks ORDER BY chunk_id")

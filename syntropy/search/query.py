@@ -47,7 +47,7 @@ class QueryTerms:
 
 def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
     """Terms of a query with their weights. A word counts as often as it is written (as BM25 has it)."""
-    # Pairs of characters stand for a longer run, whose neighbours in the text are no spaces.
+    # Pairs of characters stand for a longer run, whose neighbours in the text are not spaces.
     own = Counter(term for term in index_terms(query) if not (len(term) > 2 and is_unspaced(term)))
     for term in index_terms(identifier_text(query)):
         own.setdefault(term, 1)

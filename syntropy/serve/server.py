@@ -150,7 +150,7 @@ class Adapter:
 
     def _session(self, desk: Desk, budget: str) -> str:
         if budget and not re.fullmatch(r"\d{1,6}", budget):
-            raise MCPError(types.INVALID_PARAMS, f"budget {budget[:40]!r} is no number of tokens")
+            raise MCPError(types.INVALID_PARAMS, f"budget {budget[:40]!r} is not a number of tokens")
         if desk.notes_file is None:
             return "There is no project here, so there are no saved rules."
         with desk.memory() as memory:

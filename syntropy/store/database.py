@@ -170,7 +170,7 @@ def _opened(manifest: Manifest | None, out: Path | None, db: Path | None) -> Dat
 
 
 _ATTEMPTS = 3
-"""A publication between reading the manifest and opening the database is no error: it is looked at again."""
+"""A publication between reading the manifest and opening the database is not an error: it is looked at again."""
 
 EF_SEARCH = 256
 """Candidates the index keeps while it searches: recall@10 is above .99, where the default of 64 gives .98."""

@@ -93,7 +93,7 @@ class CachedEncoder:
 
 
 class SentenceTransformersEncoder:
-    """Queries for a database whose model is no bundled one."""
+    """Queries for a database whose model is not the bundled one."""
 
     def __init__(self, name: str, revision: str) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:

@@ -132,7 +132,7 @@ def position(desk: Desk, cursor: str, *, listing: str = "") -> int:
         return 0
     found = _CURSOR.fullmatch(cursor)
     if not found:
-        raise UsageError(f"{cursor[:40]!r} is no cursor", hint="give a next_cursor of an answer, or none")
+        raise UsageError(f"{cursor[:40]!r} is not a cursor", hint="give a next_cursor of an answer, or none")
     if found["build"] != desk.build:
         raise UsageError("the knowledge was published anew since that answer", hint="begin again, without the cursor")
     if found["asked"] != _digest(desk.asked, listing):

@@ -134,7 +134,7 @@ def list_notes(
 ) -> dict[str, Any]:
     """Notes, the newest first. Raises UsageError."""
     if since and not _SINCE.match(since):
-        raise UsageError(f"since {since[:40]!r} is no date", hint="give it as 2026-11-22")
+        raise UsageError(f"since {since[:40]!r} is not a date", hint="give it as 2026-11-22")
     if desk.notes_file is not None and not desk.notes_file.is_file():
         return {"count": 0, "notes": []}
     with desk.memory() as memory:

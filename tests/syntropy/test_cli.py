@@ -141,7 +141,7 @@ def test_verify_finds_a_flipped_bit(demo, tmp_path):
         (["search", "x", "--out", "/nonexistent"], 3, "syntropy build"),
         (["search", "", "--out", "OUT"], 2, "query is empty"),
         (["doc", "nope.md", "--out", "OUT"], 5, "no document"),
-        (["doc", "docs/faq.md", "--lines", "x", "--out", "OUT"], 2, "is no range"),
+        (["doc", "docs/faq.md", "--lines", "x", "--out", "OUT"], 2, "is not a range"),
         (["search", "x", "--kind", "prps", "--out", "OUT"], 2, "choose from"),
         (["build", "--project", "/nonexistent"], 2, "not a folder"),
     ],

@@ -37,7 +37,7 @@ def test_flags_over_environment_over_project_over_global(tmp_path):
         ("[sources]\ndocs = 'docs'\n", "must be a list of strings", ""),
         ("[store]\nhnsw = 'sometimes'\n", "store.hnsw = 'sometimes'", "auto, always, never"),
         ("search = 3\n", "[search] must be a table", ""),
-        ("[search\n", "syntropy.toml", "mend the TOML"),
+        ("[search\n", "syntropy.toml", "fix the TOML"),
         ("[chunk]\ntarget_tokens = 8\n", "at least 32", ""),
         ("[chunk]\noverlap_tokens = 400\n", "overlap_tokens", ""),
         ("[ranking]\nk1 = -4\n", "ranking.k1", ""),

@@ -127,7 +127,7 @@ def test_build_and_query_through_an_endpoint(server, project):
 def test_nothing_embedded_is_lost_when_the_endpoint_dies(server, project, monkeypatch, tmp_path):
     import pipeline.embed.embedding as stage
 
-    monkeypatch.setenv("SYNTROPY_CACHE_HOME", str(tmp_path / "cache"))  # vectors of former runs are no help here
+    monkeypatch.setenv("SYNTROPY_CACHE_HOME", str(tmp_path / "cache"))  # vectors of former runs are of no help here
     monkeypatch.setattr(stage, "PART", 4)
     config = f'[embed]\nengine = "openai"\nmodel = "tiny"\nbase_url = "{server.url}"\n'
     root = project({f"docs/{n:02}.md": f"# Page {n}\n\nText {n}.\n" for n in range(12)}, config)

@@ -99,7 +99,7 @@ def test_phrases_stand_together(small):
     assert [h.citation.line_start for h in small.search('"circuit breaker"', mode="fast").hits] == [1]
     assert paths(small.search('"breaker circuit"')) == []
     quoted = 'what does the page say about the "breaker circuit" of the people in the house'
-    assert paths(small.search(quoted)), "a long question that quotes is no request for the phrase alone"
+    assert paths(small.search(quoted)), "a long question that quotes is not a request for the phrase alone"
 
 
 def test_a_misspelt_word_is_searched_as_the_nearest_one_and_said(small):
@@ -261,7 +261,7 @@ def test_synonyms_of_the_configuration_are_checked(tmp_path):
 def test_phrases_know_scripts_without_spaces_and_do_not_cross_fields(small):
     assert paths(small.search('"追跡番号"', mode="fast")) == ["docs/chinese.md"]
     assert small.search("追跡番号", mode="fast").unknown_terms == []
-    assert paths(small.search('"users list"', mode="fast")) == [], "title, headings and text are no phrase"
+    assert paths(small.search('"users list"', mode="fast")) == [], "title, headings and text are not one phrase"
 
 
 def test_a_key_is_a_name(demo):

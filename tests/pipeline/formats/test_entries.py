@@ -60,8 +60,8 @@ def test_code_that_holds_a_fence_stays_in_its_fence():
         ({**ENTRY, "title": ""}, "no title"),
         ({"title": "x"}, "no usable id"),
         ("text", "no object"),
-        ({**ENTRY, "keywords": "k"}, "keywords is no list"),
-        ({**ENTRY, "aliases": [{}]}, "aliases is no list"),
+        ({**ENTRY, "keywords": "k"}, "keywords is not a list"),
+        ({**ENTRY, "aliases": [{}]}, "aliases is not a list"),
     ],
 )
 def test_bad_entries_are_reported(entry, words):

@@ -176,10 +176,10 @@ def test_push_makes_a_branch_upstream_and_update_goes_on(project, upstream):
     added(project, upstream, alias="hub")
     (project / ".context/packages/hub/docs/retry.md").write_text("# Retry budgets\n\nMended.\n")
     packages, config = state(project)
-    branch, hint = manage.push(packages, config, "hub", "Mend it", today=date(2026, 11, 22))
+    branch, hint = manage.push(packages, config, "hub", "Fix it", today=date(2026, 11, 22))
     assert branch == "syntropy/hub-2026-11-22"
     assert branch in hint
-    assert "Mended." in run(upstream, "show", f"{branch}:docs/retry.md")
+    assert "Fixed." in run(upstream, "show", f"{branch}:docs/retry.md")
     (upstream / "docs/later.md").write_text("# Later\n")
     commit(upstream)
     _, outcomes = manage.update(packages, config, [], force=False, now=NOW)
