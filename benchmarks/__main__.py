@@ -2,13 +2,14 @@
 
 import sys
 
-from benchmarks import agents, build, chunking, cli, embedding, encoder, growth, notes, quality, scale, speed
+from benchmarks import agents, build, chunking, cli, embedding, encoder, growth, house, notes, quality, scale, speed
 
 ALL = {
     "cli": cli.main,
     "embedding": embedding.main,
     "encoder": encoder.main,
     "growth": growth.main,
+    "house": house.main,
     "build": build.main,
     "scale": scale.main,
     "quality": quality.main,
@@ -28,6 +29,7 @@ if __name__ == "__main__":
         "embedding",
         "encoder",
         "growth",
+        "house",
         "quality",
         "chunking",
         "speed",

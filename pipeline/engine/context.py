@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.engine.history import published_inputs
 from pipeline.engine.records import Record, Records
-from pipeline.engine.stages import Stage, readers_after, source_of
+from pipeline.engine.stages import STAGES, Stage, source_of
 from pipeline.engine.workspace import Workspace
 from pipeline.ground.digests import code_digest, digest
 from pipeline.packages.installed import package_sources
@@ -80,6 +80,8 @@ class Build:
         """What ended the build, in its own form: the shell would only keep its text."""
         self._scan = scan
         self._kept: dict[tuple[str, str], pl.DataFrame] = {}
+        self._done: set[str] = set()
+        self._inputs: dict[str, str | None] = {}
 
     @property
     def config(self) -> Config:
@@ -128,6 +130,27 @@ class Build:
 
     def inputs_of(self, stage: Stage) -> str | None:
         """The digest of all that decides a stage's result; None where something it reads was never made."""
+        if stage.name not in self._inputs:
+            self._inputs[stage.name] = self._inputs_of(stage)
+        return self._inputs[stage.name]
+
+    def save(
+        self,
+        stage: Stage,
+        tables: Mapping[str, pl.DataFrame],
+        facts: Mapping[str, Any],
+        digests: Mapping[str, str],
+    ) -> Record:
+        """Store what a stage made from its present inputs, and hold its tables for those that read them."""
+        inputs = self.inputs_of(stage)
+        assert inputs is not None  # or it would not have run
+        facts = {**facts, "method": self.method_of(stage)}
+        record = self.records.save(stage.name, inputs, tables, facts, digests)
+        self._inputs = {stage.name: inputs}  # those of later stages depend on this record
+        self.keep(stage.name, tables)
+        return record
+
+    def _inputs_of(self, stage: Stage) -> str | None:
         config = self.config.canonical_json(*stage.config) if stage.config else ""
         parts = [stage.name, code_digest(), config, *stage.outside(self)]
         for source, table in stage.inputs:
@@ -170,13 +193,18 @@ class Build:
         kept = self._kept.get((stage, name))
         return kept.drop(without) if kept is not None else self.records.table(stage, name, without=without)
 
+    def needed(self) -> set[tuple[str, str]]:
+        """(stage, table) of all that stages will read which did not run yet."""
+        return {read for stage in STAGES if stage.name not in self._done for read in stage.inputs}
+
     def keep(self, stage: str, tables: Mapping[str, pl.DataFrame]) -> None:
         """Hold tables in memory for the stages that read them."""
         self._kept |= {(stage, name): frame for name, frame in tables.items()}
 
     def release(self, stage: Stage) -> None:
-        """Let go of tables that no stage behind this one reads, and of those that are too much together."""
-        needed, total = readers_after(stage), 0
+        """A stage is done: let go of tables that no other one will read, and of those that are too much together."""
+        self._done.add(stage.name)
+        needed, total = self.needed(), 0
         for key, frame in list(self._kept.items()):
             total += int(frame.estimated_size())
             if key not in needed or total > MAX_KEPT_BYTES:
@@ -207,7 +235,7 @@ class Inputs(Mapping[str, "pl.DataFrame"]):
             raise KeyError(f"stage {self._stage.name} reads {len(declared)} tables called {name}")
         stage, table = source_of(declared[0])
         frame = self._build.table(stage, table, without=columns)
-        if not columns and (stage, table) in readers_after(self._stage):
+        if not columns:
             self._build.keep(stage, {table: frame})
         return frame
 

@@ -12,7 +12,7 @@ from pipeline.engine.context import Build
 from pipeline.link.drift import Drift
 from syntropy import __version__
 from syntropy.contract.published import DATABASE, read_manifest
-from syntropy.contract.schema import SCHEMA_VERSION, SEVERITIES
+from syntropy.contract.schema import SCHEMA_VERSION
 
 
 def database_meta(build: Build, inputs: str) -> dict[str, str]:
@@ -45,8 +45,7 @@ def manifest_facts(build: Build, inputs: Mapping[str, str]) -> dict[str, Any]:
     """The manifest's facts; `inputs` are the digests of what decides each artifact."""
     tables, hnsw = _stored(build, inputs[DATABASE])
     embedded = build.facts_of("embeddings")
-    diagnostics = build.table("drift", "diagnostics")["severity"]
-    drift = measured_drift(build)
+    drift = build.facts_of("drift")
     return {
         "generator": f"syntropy {__version__}",
         "schema_version": SCHEMA_VERSION,
@@ -57,8 +56,12 @@ def manifest_facts(build: Build, inputs: Mapping[str, str]) -> dict[str, Any]:
         "hnsw": hnsw,
         "model": {"name": embedded.get("model", ""), "fingerprint": embedded.get("fingerprint", "")},
         "vectors": _vectors(build),
-        "diagnostics": {severity: int((diagnostics == severity).sum()) for severity in SEVERITIES},
-        "drift": {"score": drift.score, "claims": drift.claims, "violations": drift.violations.height},
+        "diagnostics": drift["severities"],
+        "drift": {
+            "score": drift["score"],
+            "claims": drift["claims"],
+            "violations": build.rows_of("drift", "violations"),
+        },
         "versions": {name: version(name) for name in ("duckdb", "polars", "pyarrow")},
     }
 

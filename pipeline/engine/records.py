@@ -42,8 +42,7 @@ class Records:
         """The stage's last record, or None where there is none or one of its files is gone."""
         path = self.folder / f"{stage}.json"
         try:
-            facts = path.stat()
-            stamp = (facts.st_ino, facts.st_mtime_ns)
+            stamp = _stamp(path)
             if stage in self._known and self._known[stage][0] == stamp:
                 return self._known[stage][1]
             record = Record(**json.loads(path.read_text(encoding="utf-8")))
@@ -85,8 +84,15 @@ class Records:
             temporary.replace(self.folder / files[name])
             sums[name], rows[name] = checksum, frame.height
         record = Record(inputs, files, {**sums, **digests}, rows, dict(facts))
-        write_text(self.folder / f"{stage}.json", json.dumps(vars(record), sort_keys=True))
+        path = self.folder / f"{stage}.json"
+        write_text(path, json.dumps(vars(record), sort_keys=True))
+        self._known[stage] = _stamp(path), record
         for old in former.tables.values() if former else ():
             if old not in files.values():
                 (self.folder / old).unlink(missing_ok=True)
         return record
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    facts = path.stat()
+    return facts.st_ino, facts.st_mtime_ns

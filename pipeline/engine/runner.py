@@ -54,13 +54,11 @@ def _run(stage: Stage, build: Build, inputs: str) -> Result:
 
     made = stage.run(build, Inputs(build, stage, inputs))
     tables = {table.name: conform(table, made.tables[table.name]) for table in stage.makes}
-    facts = {**made.facts, "method": build.method_of(stage)}
-    digests = dict(made.digests)
+    facts, digests = dict(made.facts), dict(made.digests)
     if stage.artifact:
         facts["files"] = staged_files(build, stage)
         digests[stage.artifact] = inputs
-    record = build.records.save(stage.name, inputs, tables, facts, digests)
-    build.keep(stage.name, tables)
+    record = build.save(stage, tables, facts, digests)
     build.release(stage)
     return Result(stage.name, record, False, made.figures)
 

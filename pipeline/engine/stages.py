@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from syntropy.contract.published import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, QUERY_SCRIPT
@@ -73,12 +73,12 @@ class Stage:
         found: Callable[[Build, Inputs], Made] = getattr(steps, self.name)
         return found
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[tuple[str, str], ...]:
         """(stage, table or name) of each thing it reads."""
         return tuple(source_of(name) for name in self.reads)
 
-    @property
+    @cached_property
     def upstream(self) -> tuple[str, ...]:
         """Names of the stages it reads from, each once, in their order."""
         read = {stage for stage, _ in self.inputs}
@@ -227,13 +227,6 @@ def source_of(name: str) -> tuple[str, str]:
     if len(found) != 1:
         raise KeyError(f"{name} is made by {len(found)} stages")
     return found[0]
-
-
-@lru_cache(maxsize=32)
-def readers_after(stage: Stage) -> frozenset[tuple[str, str]]:
-    """(stage, table) of all that is still read behind this stage."""
-    behind = STAGES[STAGES.index(stage) + 1 :]
-    return frozenset(read for later in behind for read in later.inputs)
 
 
 def picture() -> str:

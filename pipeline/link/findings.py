@@ -14,13 +14,14 @@ MAX_SHOWN = 1_000
 
 
 def problem_figures(diagnostics: pl.DataFrame, ignore: tuple[str, ...]) -> dict[str, Any]:
-    """`counts` by severity and the worst `diagnostics` as rows, without what `[problems] ignore` names."""
+    """`severities`: how many of each; `counts` and the worst `diagnostics` as rows without what `ignore` names."""
     ignored = Ignored(ignore)
     ordered = worst_first(diagnostics)
     kept = [not ignored.holds(code, path) for code, path in ordered.select("code", "path").iter_rows()]
     ordered = ordered.filter(pl.Series(kept, dtype=pl.Boolean))
     shown = ordered.filter(pl.col("severity") != "info").head(MAX_SHOWN)
     return {
+        "severities": {severity: int((diagnostics["severity"] == severity).sum()) for severity in SEVERITIES},
         "counts": {severity: int((ordered["severity"] == severity).sum()) for severity in SEVERITIES},
         "diagnostics": [list(row) for row in shown.iter_rows()],
     }
