@@ -110,7 +110,7 @@ def examples(given: Any) -> str:
 
 def _add(found: Pages, entry: Any, number: int, places: _Places) -> None:
     if not isinstance(entry, Mapping):
-        found.problem("bad-entry", 0, f"entry {number} is a {type(entry).__name__}, no object", "fix the entry")
+        found.problem("bad-entry", 0, f"entry {number} is a {type(entry).__name__}, not an object", "fix the entry")
         return
     name = entry.get("id")
     if not isinstance(name, str) or not name.strip() or len(name) > 200:

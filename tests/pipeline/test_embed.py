@@ -203,7 +203,7 @@ def test_a_folder_is_a_model_with_a_fingerprint_of_its_own(tmp_path):
 
 def test_an_unknown_model_is_a_clear_error(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(EncoderError, match="no folder and cannot be fetched"):
+    with pytest.raises(EncoderError, match="not a folder and cannot be fetched"):
         resolve_model(EmbedConfig(model="nobody/no-such-model"))
 
 

@@ -85,7 +85,7 @@ def test_a_change_of_the_catalogue_touches_its_entities_only(project):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[1]", "no object"),
+        ("[1]", "not an object"),
         ("{", "cannot be read"),
         ("[" * 60_000, "cannot be read"),
         ('{"A": {}}', "names no file_path"),

@@ -65,7 +65,7 @@ def test_environment_lists_booleans_and_unknown_names():
     assert found.embed.enabled is False
     with pytest.raises(ConfigError, match="SYNTROPY_SEARCH_LIMIIT"):
         load_config(None, env={"SYNTROPY_SEARCH_LIMIIT": "1"})
-    with pytest.raises(ConfigError, match="no number"):
+    with pytest.raises(ConfigError, match="not a number"):
         load_config(None, env={"SYNTROPY_SEARCH_LIMIT": "many"})
 
 

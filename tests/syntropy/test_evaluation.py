@@ -91,7 +91,7 @@ def test_the_command_stores_compares_and_refuses_what_is_unlike(project):
 def test_comparing_needs_a_stored_evaluation(demo):
     with syntropy.open(demo / "build") as knowledge:
         found = evaluate(knowledge, read_golden(QUESTIONS)[:2], ["fast"])
-    with pytest.raises(UsageError, match="no stored evaluation"):
+    with pytest.raises(UsageError, match="not a stored evaluation"):
         compare(found, {"nothing": 1})
     assert compare(found, found.as_dict())["fast"]["ndcg@10"] == 0
 

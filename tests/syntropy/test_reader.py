@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import syntropy
+from pipeline.render.query_script import reader_modules
 from syntropy.contract.errors import DatabaseError, DocumentNotFoundError, EncoderError, UsageError
 from syntropy.contract.identity import Citation, heading_anchor, normalize_path, slugify
 from syntropy.contract.published import DATABASE, ENCODER
@@ -97,7 +98,7 @@ def test_bad_arguments_name_the_choices(knowledge):
         (lambda: knowledge.search("x", sources=["prp"]), "patterns, prps"),
         (lambda: knowledge.search("x", kinds=["prps"]), "prp"),
         (lambda: knowledge.search("x", limit=0), "1 to 1000"),
-        (lambda: knowledge.lines("README.md", 5, 3), "no range"),
+        (lambda: knowledge.lines("README.md", 5, 3), "not a range"),
     ):
         with pytest.raises(UsageError) as caught:
             call()
@@ -259,16 +260,37 @@ def test_many_threads_may_ask_one_object(knowledge):
     assert not wrong
 
 
-def test_the_standalone_script_finds_the_same(demo, knowledge):
-    query = "how do we retry failed carrier webhooks"
-    found = subprocess.run([sys.executable, str(demo / "build" / "query.py"), query, "--json", "--limit", "6"],
-                           capture_output=True, text=True, check=True, cwd="/")  # fmt: skip
-    hits = knowledge.search(query, mode="fast", synonyms=False, limit=5).hits
-    copies = {copy for h in hits for copy in h.copies}  # the script does not fold them
-    script = [(h["citation"], h["score"]) for h in json.loads(found.stdout)]
-    assert [s for s in script if s[0].partition("#")[0] not in copies] == [
+QUESTIONS = [
+    "how do we retry failed carrier webhooks",
+    "webhoks",  # a typo
+    '"quiet hours"',
+    "Notifications",  # a title
+    "café",  # letters that are folded by the table
+    "nothing_of_the_kind_xyz",
+]
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
+def test_the_standalone_script_finds_the_same(demo, knowledge, query):
+    found = subprocess.run([sys.executable, "-I", str(demo / "build" / "query.py"), query, "--json", "--limit", "6"],
+                           capture_output=True, text=True, cwd="/")  # fmt: skip
+    hits = knowledge.search(query, mode="fast", limit=6).hits
+    assert found.returncode == (0 if hits else 1), found.stderr
+    assert [(h["citation"], h["score"]) for h in json.loads(found.stdout)] == [
         (str(h.citation), round(h.score, 4)) for h in hits
     ]
+
+
+def test_the_standalone_script_carries_all_it_needs(demo, tmp_path):
+    """Alone in a folder, by a Python that has no Syntropy: what it lacks it would not find elsewhere."""
+    alone = tmp_path / "query.py"
+    alone.write_bytes((demo / "build/query.py").read_bytes())
+    done = subprocess.run([sys.executable, "-I", str(alone), "x"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "there is no" in done.stderr or "not found" in done.stderr or "does not exist" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+    carried = reader_modules()
+    assert {"syntropy", "syntropy.contract.fold_table", "syntropy.search.ranking"} <= carried.keys()
 
 
 def test_golden_questions_of_the_demo(knowledge):

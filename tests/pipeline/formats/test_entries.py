@@ -59,7 +59,7 @@ def test_code_that_holds_a_fence_stays_in_its_fence():
         ({**ENTRY, "type": "recipe"}, "unknown type 'recipe'"),
         ({**ENTRY, "title": ""}, "no title"),
         ({"title": "x"}, "no usable id"),
-        ("text", "no object"),
+        ("text", "not an object"),
         ({**ENTRY, "keywords": "k"}, "keywords is not a list"),
         ({**ENTRY, "aliases": [{}]}, "aliases is not a list"),
     ],

@@ -174,7 +174,7 @@ def test_local_work_is_never_lost(project, upstream, work):
 
 def test_push_makes_a_branch_upstream_and_update_goes_on(project, upstream):
     added(project, upstream, alias="hub")
-    (project / ".context/packages/hub/docs/retry.md").write_text("# Retry budgets\n\nMended.\n")
+    (project / ".context/packages/hub/docs/retry.md").write_text("# Retry budgets\n\nFixed.\n")
     packages, config = state(project)
     branch, hint = manage.push(packages, config, "hub", "Fix it", today=date(2026, 11, 22))
     assert branch == "syntropy/hub-2026-11-22"

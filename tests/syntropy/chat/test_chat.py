@@ -163,8 +163,8 @@ def test_two_calls_at_once_are_both_answered(talk, endpoint):
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("search_knowledge", '{"query": "retr', "no JSON"),
-        ("search_knowledge", '["query"]', "no object"),
+        ("search_knowledge", '{"query": "retr', "not JSON"),
+        ("search_knowledge", '["query"]', "not an object"),
         ("search_knowledge", '{"question": "x"}', "no argument"),
         ("search_knowledge", '{"query": 7}', "query"),
         ("delete_everything", "{}", "there is no tool"),

@@ -89,7 +89,7 @@ def test_broken_imports_change_nothing(memory, line):
 def test_only_a_damaged_file_is_set_aside(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    with pytest.raises(NotesError, match="no file"):
+    with pytest.raises(NotesError, match="not a file"):
         NotesStore(folder, write=True)
     assert folder.is_dir()
 
