@@ -1,5 +1,7 @@
 """The command line as a user meets it: real processes, real files."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -15,7 +17,8 @@ from tests.conftest import ROOT
 READERS = ("search", "doc", "section", "rules", "drift", "verify")
 
 
-def run(*arguments, cwd=ROOT, check=None, env=None):
+def process(*arguments, cwd=ROOT, check=None, env=None):
+    """A command in a process of its own, where that is what is looked at."""
     done = subprocess.run([sys.executable, "-m", "syntropy", *arguments], cwd=cwd, capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})})  # fmt: skip
     if check is not None:
@@ -23,11 +26,26 @@ def run(*arguments, cwd=ROOT, check=None, env=None):
     return done
 
 
+def run(*arguments, check=None, env=None):
+    """A command in this process, which has loaded Dagster already."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        for name, value in (env or {}).items():
+            patched.setenv(name, value)
+        try:
+            code = main(arguments)
+        except SystemExit as ended:  # argparse
+            code = ended.code
+    if check is not None:
+        assert code == check, err.getvalue() + out.getvalue()
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
 def test_version_and_help():
-    assert run("--version", check=0).stdout.strip() == f"syntropy {__version__}"
-    assert run(check=2).stdout.startswith("usage: syntropy")
+    assert process("--version", check=0).stdout.strip() == f"syntropy {__version__}"
+    assert process(check=2).stdout.startswith("usage: syntropy")
     for name in ("init", "build", "status", *READERS):
-        text = run(name, "--help", check=0).stdout
+        text = process(name, "--help", check=0).stdout
         assert "example: syntropy " + name in text
         assert "--json" in text or name == "init"
 
@@ -51,7 +69,7 @@ def test_init_configures_builds_and_is_repeatable(project):
     again = run("init", str(root), check=0, env=env)
     assert "nothing to do" in again.stdout
     assert {p: p.stat().st_mtime_ns for p in root.rglob("*") if p.is_file()} == before
-    found = run("search", "parcels", cwd=root, check=0)
+    found = process("search", "parcels", cwd=root, check=0)
     assert "README.md#L1-L3" in found.stdout
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     listed = subprocess.run(
@@ -154,9 +172,9 @@ def test_errors_say_what_happened_and_what_to_do(demo, capsys, arguments, code, 
     assert not printed.out
 
 
-def test_no_progress_bar_outside_of_a_terminal(demo_copy):
-    (demo_copy / "docs" / "new.md").write_text("# New page\n\nwith a new text to embed\n")
-    done = run("build", "--project", str(demo_copy), "--quiet", check=0)
+def test_no_progress_bar_outside_of_a_terminal(project):
+    root = project({"docs/new.md": "# New page\n\nwith a new text to embed\n"}, config="")
+    done = process("build", "--project", str(root), "--quiet", check=0)
     assert "embedding" not in done.stdout + done.stderr
     assert "\r" not in done.stderr
     assert "\x1b" not in done.stderr
@@ -179,8 +197,8 @@ def test_a_closed_pipe_is_no_error(demo):
 
 
 def test_environment_names_the_database(demo):
-    assert run("search", "retry", check=0, env={"SYNTROPY_OUT": str(demo / "build")}).stdout
-    assert run("search", "retry", check=0, env={"SYNTROPY_DB": str(demo / "build" / "syntropy.duckdb")}).stdout
+    assert process("search", "retry", check=0, env={"SYNTROPY_OUT": str(demo / "build")}).stdout
+    assert process("search", "retry", check=0, env={"SYNTROPY_DB": str(demo / "build" / "syntropy.duckdb")}).stdout
 
 
 def test_nobodys_files_are_overwritten(project):
@@ -225,7 +243,7 @@ def test_an_interrupted_build_says_so(demo_copy):
     import signal
     import time
 
-    process = subprocess.Popen(
+    build = subprocess.Popen(
         [sys.executable, "-m", "syntropy", "build", "--project", str(demo_copy), "--full", "--quiet"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
@@ -236,11 +254,11 @@ def test_an_interrupted_build_says_so(demo_copy):
     while not (demo_copy / ".syntropy/stages/chunks.json").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=90)
-    assert process.returncode == 130, errors
+    build.send_signal(signal.SIGINT)
+    _, errors = build.communicate(timeout=90)
+    assert build.returncode == 130, errors
     assert "interrupted" in errors
     assert "Traceback" not in errors
     assert not (demo_copy / "build" / "manifest.json").exists()
-    facts = json.loads(run("status", "--project", str(demo_copy), "--json", check=1).stdout)
+    facts = json.loads(process("status", "--project", str(demo_copy), "--json", check=1).stdout)
     assert facts["last_build"]["error"] == "interrupted"

@@ -54,7 +54,7 @@ def test_a_new_publication_is_taken_and_no_answer_mixes_two(root):
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             asking = [pool.submit(ask) for _ in range(4)]
-            for number in range(1, 6):
+            for number in range(1, 4):
                 numbered(root, number)
                 build(root)
                 wait_for(lambda number=number: texts(box) == {str(number)})
@@ -62,7 +62,7 @@ def test_a_new_publication_is_taken_and_no_answer_mixes_two(root):
             for one in asking:
                 one.result()
     assert all(len(editions) == 1 for editions in seen)
-    assert set.union(*seen) >= {"5"}
+    assert set.union(*seen) >= {"3"}
 
 
 def test_cursors_of_a_former_publication_are_refused(root):
