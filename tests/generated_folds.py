@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from syntropy.contract.schema import TOKEN_BREAK
+from syntropy.contract.vocabulary import TOKEN_BREAK
 
 TARGET = Path(__file__).resolve().parent.parent / "syntropy" / "contract" / "fold_table.py"
 LAST = 0x110000

@@ -11,8 +11,8 @@ from pipeline.checks.integrity import checked_connection, count
 from pipeline.checks.result import CheckResult, Subject
 from pipeline.store.inverted_index import FTS_SCHEMA
 from syntropy.contract.config import RankingConfig
-from syntropy.contract.schema import SEARCH_FIELDS, STEMMER, TOKEN_BREAK
 from syntropy.contract.text import UNSPACED, index_terms
+from syntropy.contract.vocabulary import SEARCH_FIELDS, STEMMER, TOKEN_BREAK
 
 ANALYSED = 100
 """Chunks whose terms are counted again by DuckDB."""

@@ -13,8 +13,9 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from syntropy.contract.schema import SEARCH_FIELDS, TERMS
+from syntropy.contract.schema import TERMS
 from syntropy.contract.text import expanded_word, stems
+from syntropy.contract.vocabulary import SEARCH_FIELDS
 
 MAX_WORDS = 1_000_000
 """Words remembered with their terms (about 200 MB) before the memory is emptied."""

@@ -17,7 +17,7 @@ from pipeline.text.frontmatter import Frontmatter, read_frontmatter
 from pipeline.text.markdown import Heading, Outline, Unit, line_starts, outline, source_outline
 from pipeline.text.plaintext import text_outline
 from syntropy.contract.identity import document_uid, heading_anchor
-from syntropy.contract.schema import ENTITY_KINDS, ENTRY_KINDS
+from syntropy.contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS
 
 SUMMARY_LENGTH = 300
 _LLMS = re.compile(r"^llms[\w-]*\.txt$")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pipeline.formats.entries import GENERATED
 from pipeline.sources.layout import SOURCE_CODE
 from pipeline.text.markdown import Outline
-from syntropy.contract.schema import ENTITY_RELATIONS
+from syntropy.contract.vocabulary import ENTITY_RELATIONS
 
 EVIDENCE_LENGTH = 200
 MAX_LINE = 4_000

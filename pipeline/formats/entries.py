@@ -18,7 +18,7 @@ from pipeline.formats.page import Page, Pages, fence, markdown
 from pipeline.text.frontmatter import read_frontmatter
 from pipeline.text.markdown import line_starts
 from pipeline.text.safe_yaml import RefusedYamlError, load_yaml, plain
-from syntropy.contract.schema import ENTRY_KINDS
+from syntropy.contract.vocabulary import ENTRY_KINDS
 
 GENERATED = "auto:"
 """How the `source` of a generated entry begins; the file it was read from follows (the Helios seed)."""

@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.formats.entries import page_of
 from pipeline.formats.page import Pages
 from pipeline.formats.typescript import UNKNOWN, line_of, literal, parse, text_of, walk
-from syntropy.contract.schema import ENTRY_KINDS
+from syntropy.contract.vocabulary import ENTRY_KINDS
 
 _LISTS = ("keywords", "aliases", "relatedIds", "examples")
 

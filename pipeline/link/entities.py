@@ -8,7 +8,8 @@ from __future__ import annotations
 import polars as pl
 
 from pipeline.ground.tables import from_rows
-from syntropy.contract.schema import ENTITY_KINDS, INVERSE_RELATIONS, RELATIONS
+from syntropy.contract.schema import RELATIONS
+from syntropy.contract.vocabulary import ENTITY_KINDS, INVERSE_RELATIONS
 
 INFERRED_SCORE = 0.5
 """Score of an inferred relation; declared ones have 1."""

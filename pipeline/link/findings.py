@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from syntropy.contract.schema import SEVERITIES
+from syntropy.contract.vocabulary import SEVERITIES
 from syntropy.read.problems import DIAGNOSTIC_STAGES, Ignored
 
 MAX_SHOWN = 1_000

@@ -13,7 +13,7 @@ import polars as pl
 from pipeline.extract.catalog import candidate_key
 from pipeline.extract.prp import normalized_id
 from syntropy.contract.identity import slugify, split_uid
-from syntropy.contract.schema import ENTITY_KINDS, ENTRY_KINDS
+from syntropy.contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS
 
 _SUFFIXES = ("", ".md", ".mdx", "/README.md", "/index.md", "/index.mdx", "/readme.md")
 _LINE_SUFFIX = re.compile(r":\d+(?:[-:]\d+)?$")

@@ -10,7 +10,8 @@ import polars as pl
 from pipeline.link.drift import Drift
 from syntropy.contract.config import Config
 from syntropy.contract.identity import place_of, split_uid
-from syntropy.contract.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION
+from syntropy.contract.schema import INDEX_VERSION
+from syntropy.contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS
 
 EXCERPT_LENGTH = 200
 RULE_EXCERPT_LENGTH = 100

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from syntropy.contract.schema import ENTITY_KINDS, ENTRY_KINDS, INDEX_VERSION, RULE_SEVERITIES
+from syntropy.contract.schema import INDEX_VERSION
+from syntropy.contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS, RULE_SEVERITIES
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 _TEXT = {"type": "string"}

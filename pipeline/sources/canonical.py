@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Callable, Container, Iterator
 from typing import Any, NamedTuple
 
-from syntropy.contract.schema import ENTITY_RELATIONS, INVERSE_RELATIONS
+from syntropy.contract.vocabulary import ENTITY_RELATIONS, INVERSE_RELATIONS
 
 FILE = "relations.json"
 MAX_ENTITIES = 20_000

@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from syntropy.contract.config import RankingConfig
-from syntropy.contract.schema import SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK
+from syntropy.contract.vocabulary import SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK
 
 FTS_SCHEMA = "fts_main_chunks"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from syntropy.contract.schema import REDACTED
+from syntropy.contract.vocabulary import REDACTED
 
 
 class Finding(NamedTuple):

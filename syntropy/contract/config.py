@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 from .errors import ConfigError, ProjectNotFoundError
 from .folders import CACHE_HOME, CONFIG_HOME, config_folder
-from .schema import SEARCH_FIELDS
 from .settings import (
     LOOPBACK,
     PACKAGES,
@@ -45,6 +44,7 @@ from .settings import (
     StoreConfig,
     TagsConfig,
 )
+from .vocabulary import SEARCH_FIELDS
 
 CONFIG_NAME = "syntropy.toml"
 ENV_PREFIX = "SYNTROPY_"

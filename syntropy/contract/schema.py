@@ -4,11 +4,38 @@ DDL, frame schemas, integrity checks and `docs/schema.md` derive from here. A ta
 Between the stages (Parquet) a document is its uid `package:path` and a chunk is (document, ordinal);
 in the database both are integers, numbered in the order of their names, so that equal inputs give
 equal numbers.
+
+Glossary
+    source        a file that a connector met; `SourceText` is its decoded text
+    document      what is read and cited as one: a file, or a part of one (an entry, a glossary's term)
+    uid           `package:path` of a document; `document_id` its number in a database, `row` a line of a table
+    key           short name of a document, unique within (scope, kind); `alias` another one
+    chunk         a span of a document that is shown and cited; window: a span of a chunk that one vector covers
+    mention       a reference as written; relation: a mention that was resolved, or what follows from the texts
+    mark          what a text says of its tags; tag: what the tag stage made of the marks
+    entry, entity a part of a command reference; a canonical pattern, refactoring, law or smell
+    memory        an agent's memory file; notes: what is written between builds (insights, rules, notes)
+    stage         a step of the build, a row of `pipeline/engine/stages.py`; artifact: a file that is published
+    database      the DuckDB file; publication: all artifacts that one manifest names; edition: one as a server holds it
+    pack          passages for a task within a budget; package: a folder of another repository
+    diagnostic    what is wrong with the input, where, and what to do; drift: claims of the knowledge that do not hold
+    scope         `system`: the framework's documents; `user`: the project's own
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from .vocabulary import (
+    FORMATS,
+    KINDS,
+    RELATION_ORIGINS,
+    RELATION_TYPES,
+    RULE_SEVERITIES,
+    SCOPES,
+    SEVERITIES,
+    TAG_ORIGINS,
+)
 
 SCHEMA_VERSION = 3
 """Raised with every change that an older reader cannot read."""
@@ -18,81 +45,6 @@ INDEX_VERSION = "1.0"
 
 DOCUMENT_REF = "DOCUMENT"
 CHUNK_REF = "CHUNK"
-
-KINDS = (
-    "pattern", "example", "prp", "memory", "rule", "doc",
-    "command", "api", "guide", "feature", "setting", "troubleshooting", "term",
-    "design-pattern", "refactoring", "law", "smell",
-)  # fmt: skip
-ENTRY_KINDS = ("command", "api", "guide", "feature", "setting", "troubleshooting")
-"""Kinds of a command reference's entries; their key is the entry's id."""
-
-ENTITY_KINDS = ("design-pattern", "refactoring", "law", "smell")
-"""Kinds of canonical entities; their key is the entity's id."""
-
-FORMATS = ("entries", "console", "cli", "openapi", "glossary")
-"""Sources whose files hold several documents, each with a kind of its own."""
-
-REDACTED = "[REDACTED:"
-"""What stands where a credential was; the name of the rule that found it follows."""
-
-SCOPES = ("system", "user")
-TAG_ORIGINS = ("frontmatter", "inline", "header", "inferred")
-RELATION_TYPES = {
-    "references": "the text mentions the other document (id, path or name)",
-    "links_to": "a Markdown link or wikilink",
-    "depends_on": "named as a dependency in the metadata",
-    "derives_from": "named as the source it was taken from",
-    "implements": "the text claims that this file implements it",
-    "see_also": "similar by the mean of the documents' vectors",
-    "duplicate_of": "the same text, white space aside",
-    "near_duplicate_of": "nearly the same text in another package",
-    "related_to": "named as related: entries, canonical entities",
-    "solves": "a pattern or refactoring removes the smell",
-    "solved_by": "inverse of solves",
-    "enforces": "it makes code obey the law",
-    "enforced_by": "inverse of enforces",
-    "violates": "the smell breaks the law",
-    "violated_by": "inverse of violates",
-    "requires": "it needs the other one first",
-    "required_by": "inverse of requires",
-    "enables": "it makes the other one possible",
-    "enabled_by": "inverse of enables",
-}
-ENTITY_RELATIONS = ("solves", "enforces", "violates", "related_to", "requires", "enables")
-"""Relations that canonical entities declare."""
-
-INVERSE_RELATIONS = {
-    "solves": "solved_by",
-    "enforces": "enforced_by",
-    "violates": "violated_by",
-    "requires": "required_by",
-    "enables": "enabled_by",
-    "related_to": "related_to",
-}
-RELATION_ORIGINS = (
-    "metadata", "id", "path", "markdown-link", "wikilink", "memory", "similarity", "content",
-    "entry", "inverse", "inferred",
-)  # fmt: skip
-"""Where a relation comes from. entry: an id in an entry's or entity's metadata; inverse: the other direction
-of a declared relation; inferred: a refactoring that solves a smell enforces the law the smell violates."""
-
-SEVERITIES = ("error", "warning", "info")
-RULE_SEVERITIES = ("mandatory", "forbidden", "advisory")
-SEARCH_FIELDS = ("title", "aliases", "headings", "keywords", "tags", "path", "summary", "body", "identifiers")
-"""Fields of the full-text index, columns of `chunks`, and weights of `[ranking]`."""
-
-STOP_WORDS: tuple[str, ...] = (
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
-    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
-)  # fmt: skip
-"""Lucene's English stop words (org.apache.lucene.analysis.en.EnglishAnalyzer)."""
-
-STEMMER = "porter"
-"""Snowball's `porter`: frozen since 1980, so DuckDB's copy and any PyStemmer agree word for word."""
-
-TOKEN_BREAK = r"[^\p{L}\p{N}_]+"  # noqa: S105 (no password)
-"""What the full-text index splits on (RE2): everything but letters, digits and `_` of any script."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Text to terms, the same on both sides: what the full-text index holds and what a query asks for.
 
 DuckDB's full-text index strips accents, lower-cases, splits on everything but letters, digits and `_`,
-and stems (`schema.TOKEN_BREAK`, `schema.STEMMER`). `index_terms` does exactly that in Python, for every
+and stems (`vocabulary.TOKEN_BREAK`, `vocabulary.STEMMER`). `index_terms` does exactly that in Python, for every
 script (`fold_table`); a blocking check compares both on every build. Identifiers get a field
 of their own: parts of joined ones (`fooBar` → foo bar, `foo_bar` → foo bar) and one joined form of
 spelled ones (`1.0.21` → 1_0_21, `PRP-29.3` → prp_29_3, `--dry-run` → dry_run, `src/a.py` → src_a_py a_py).
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Protocol
 
-from .schema import STEMMER, STOP_WORDS
+from .vocabulary import STEMMER, STOP_WORDS
 
 _ASCII_WORD = re.compile(r"[0-9a-z_]+")
 _CANDIDATE = re.compile(r"[\w./:\-]{2,}")

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ..contract.config import Config, find_project, load_config
 from ..contract.errors import DatabaseError, EncoderError, ProjectNotFoundError
-from ..contract.schema import ENTITY_KINDS
 from ..contract.times import iso, now
+from ..contract.vocabulary import ENTITY_KINDS
 from ..read.graph import Graph, UserRelation
 from ..read.knowledge import Knowledge, open_knowledge
 from ..search.passages import Hit

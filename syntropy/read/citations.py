@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ..contract.errors import DocumentNotFoundError, UsageError
 from ..contract.identity import CITED_LINES, PROJECT_PACKAGE, Citation, normalize_path, place_of
-from ..contract.schema import REDACTED
 from ..contract.text import jaccard
+from ..contract.vocabulary import REDACTED
 from .knowledge import Knowledge
 
 DIGITS = 8

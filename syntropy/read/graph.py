@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..contract.errors import DocumentNotFoundError, UsageError
 from ..contract.identity import place_of
-from ..contract.schema import INVERSE_RELATIONS
+from ..contract.vocabulary import INVERSE_RELATIONS
 
 if TYPE_CHECKING:
     from ..store.database import Database

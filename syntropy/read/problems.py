@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from .. import __version__
 from ..contract.identity import place_of
-from ..contract.schema import SEVERITIES
+from ..contract.vocabulary import SEVERITIES
 
 if TYPE_CHECKING:
     from ..store.database import Database

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..contract.errors import UsageError
-from ..contract.schema import ENTITY_KINDS, ENTRY_KINDS, KINDS, SCOPES
+from ..contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS, KINDS, SCOPES
 
 SOURCES = {
     "patterns": ("pattern", "example"),

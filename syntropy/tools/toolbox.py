@@ -14,8 +14,8 @@ from ..contract.budget import tokens
 from ..contract.distribution import install_command
 from ..contract.errors import MissingDependencyError, SyntropyError, UsageError
 from ..contract.identity import well_formed
-from ..contract.schema import ENTITY_KINDS
 from ..contract.untrusted import Data, sealed
+from ..contract.vocabulary import ENTITY_KINDS
 from ..notes.notebook import now_utc
 from ..read.knowledge import Knowledge
 from .call import Desk, fit

@@ -8,7 +8,7 @@ import pytest
 import syntropy
 from pipeline.link.duplicates import near_duplicate_relations
 from pipeline.sources.canonical import read_catalogue
-from syntropy.contract.schema import ENTITY_KINDS
+from syntropy.contract.vocabulary import ENTITY_KINDS
 from tests.conftest import ROOT
 from tests.quick import build
 

@@ -11,7 +11,8 @@ from pipeline.link.linking import link_mentions
 from pipeline.link.similar import similar_documents
 from pipeline.sources.project import ProjectConnector
 from syntropy.contract.config import LinkConfig, SecretsConfig, SourcesConfig
-from syntropy.contract.schema import RELATION_TYPES, RELATIONS, SOURCES, WINDOWS
+from syntropy.contract.schema import RELATIONS, SOURCES, WINDOWS
+from syntropy.contract.vocabulary import RELATION_TYPES
 
 
 def linked(root):

@@ -12,7 +12,8 @@ from pipeline.store.publish import finish_publication, publish
 from pipeline.store.writer import logical_hashes
 from syntropy.contract.errors import DatabaseError, LockHeldError
 from syntropy.contract.published import DATABASE, MANIFEST, locate, read_manifest, verify_files
-from syntropy.contract.schema import PRIMARY_KEYS, SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK, database_tables
+from syntropy.contract.schema import PRIMARY_KEYS, database_tables
+from syntropy.contract.vocabulary import SEARCH_FIELDS, STEMMER, STOP_WORDS, TOKEN_BREAK
 from syntropy.store.extensions import load_extension
 
 CJK = "[\u3005-\u9fff\uac00-\ud7a3]"

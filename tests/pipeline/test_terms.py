@@ -10,8 +10,8 @@ from pipeline.chunk.terms import TermCounter, Terms
 from pipeline.chunk.tokens import TokenCounter, load_tokenizer
 from pipeline.embed.weights import tokenizer
 from pipeline.store.inverted_index import occurrences
-from syntropy.contract.schema import SEARCH_FIELDS
 from syntropy.contract.text import identifier_text, stems
+from syntropy.contract.vocabulary import SEARCH_FIELDS
 
 TEXTS = st.text(
     alphabet=st.sampled_from("abcABCéÉßΣς019_-./:(),`'\"*# \n\tñ追跡환ﬁ\u0301\u200b\x1c\u00a0"), max_size=120

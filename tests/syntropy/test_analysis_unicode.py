@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from syntropy.contract import fold_table
 from syntropy.contract import text as analysis
-from syntropy.contract.schema import TOKEN_BREAK
+from syntropy.contract.vocabulary import TOKEN_BREAK
 from tests import generated_folds
 
 SQL = f"SELECT list_filter(string_split(regexp_replace(lower(strip_accents(?)), '{TOKEN_BREAK}', ' ', 'g'), ' '), w -> w <> '')"
