@@ -17,6 +17,9 @@ DATA = ROOT.parent / "shared" / "data"
 USER_CACHE = Path(os.environ.get("SYNTROPY_TEST_CACHE") or ROOT / ".test-cache")
 """The user's cache as tests see it: models and vectors, of which only speed depends, are kept between runs."""
 
+PUBLISHED = "TEST_PUBLISHED_DEMO"
+"""Variable that names a demo built already: a reader is tested without a builder."""
+
 os.environ["SYNTROPY_CACHE_HOME"] = str(USER_CACHE)
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
 
@@ -52,6 +55,8 @@ def project(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo project, copied and built with embeddings; shared by all processes, so read only."""
+    if given := os.environ.get(PUBLISHED):
+        return Path(given)
     base = tmp_path_factory.getbasetemp()
     shared = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "demo"
     with FileLock(f"{shared}.lock"):
@@ -71,6 +76,12 @@ def demo_copy(demo: Path, tmp_path: Path) -> Path:
     target = tmp_path / "acme"
     copy_demo(target)
     return target
+
+
+@pytest.fixture
+def meaning() -> None:
+    """For tests that search by vectors: skipped where only a reader of words is installed."""
+    pytest.importorskip("onnxruntime", reason="needs [semantic]")
 
 
 @pytest.fixture(scope="session")

@@ -75,11 +75,16 @@ def _build() -> list[str]:
 
 def _house() -> list[str]:
     found = _read("house")
-    missed = [name for name, goal in found["goals"].items()
-              if (found["figures"][name] < goal if name.startswith("test lines") else found["figures"][name] > goal)]
+    missed = [
+        name
+        for name, goal in found["goals"].items()
+        if (found["figures"][name] < goal if name.startswith("test lines") else found["figures"][name] > goal)
+    ]
     shown = "; ".join(f"{name} {found['figures'][name]} ({found['goals'][name]})" for name in missed)
     held = len(found["goals"]) - len(missed)
-    return [_row(f"the house: {held} of {len(found['goals'])} goals met; not: {shown}", "see there", "in brackets", "house")]
+    return [
+        _row(f"the house: {held} of {len(found['goals'])} goals met; not: {shown}", "see there", "in brackets", "house")
+    ]
 
 
 def _growth() -> list[str]:

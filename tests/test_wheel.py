@@ -1,6 +1,8 @@
 """The wheel, installed where nothing else is: base answers queries, the build extra builds."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import PUBLISHED, ROOT
 
 SITE = Path(sysconfig.get_paths()["purelib"])
 BASE = ("duckdb", "duckdb-*.dist-info", "pystemmer*.dist-info", "_duckdb*", "Stemmer*", "adbc_driver_duckdb")
@@ -63,6 +65,31 @@ def test_with_base_dependencies_it_answers_and_says_what_building_needs(wheel, d
     building = run(python, "build", "--project", str(demo), cwd=tmp_path)
     assert building.returncode == 6
     assert "pip install 'syntropy-knowledge[build-lite]'" in building.stderr
+
+
+READER_TESTS = ("test_reader.py", "test_search.py", "test_config.py", "test_graph.py", "test_untrusted.py")
+TEST_TOOLS = (
+    "py.py", "pytest", "pytest-*.dist-info", "_pytest", "pluggy*", "iniconfig*", "packaging*", "pygments*", "hypothesis*",
+    "_hypothesis*", "sortedcontainers*", "attr", "attrs*", "filelock*",
+)  # fmt: skip
+
+
+def test_the_readers_tests_pass_with_the_readers_dependencies(wheel, demo, tmp_path):
+    python, site = environment(tmp_path / "env", wheel)
+    for pattern in (*BASE, *TEST_TOOLS):
+        for path in SITE.glob(pattern):
+            if not (site / path.name).exists():
+                (site / path.name).symlink_to(path)
+    for name in ("tests", "examples"):
+        shutil.copytree(
+            ROOT / name, tmp_path / name, symlinks=True, ignore=shutil.ignore_patterns("node_modules", "build")
+        )
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/syntropy/{name}" for name in READER_TESTS)],
+        cwd=tmp_path, env={**os.environ, PUBLISHED: str(demo)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3_000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 80, done.stdout[-300:]
 
 
 def test_with_the_build_extra_it_builds(wheel, project, tmp_path):

@@ -138,6 +138,7 @@ def test_wrong_options_are_errors_that_help(small, wrong):
     assert raised.value.hint
 
 
+@pytest.mark.usefixtures("meaning")
 @pytest.mark.parametrize("mode", MODES)
 def test_memory_and_file_answer_alike(demo, mode):
     """Both engines give the same hits, scores and passages."""
@@ -158,6 +159,7 @@ def test_memory_and_file_answer_alike(demo, mode):
         ]
 
 
+@pytest.mark.usefixtures("meaning")
 def test_auto_chooses_by_the_query(demo):
     with syntropy.open(demo / "build") as knowledge:
         assert knowledge.search("quiet hours", mode="auto").mode == "fast"
@@ -177,6 +179,7 @@ def test_without_an_encoder_hybrid_says_so_and_semantic_is_an_error(demo, tmp_pa
         assert "encoder" in raised.value.hint
 
 
+@pytest.mark.usefixtures("meaning")
 def test_explanations_add_up(demo):
     with syntropy.open(demo / "build") as knowledge:
         for hit in knowledge.search("how are failed webhooks retried", limit=5).hits:

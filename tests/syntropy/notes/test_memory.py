@@ -94,6 +94,7 @@ def test_edit_and_delete(memory):
     assert memory.add_insight("again").insight.id == "TK-002"
 
 
+@pytest.mark.usefixtures("meaning")
 def test_meaning_finds_what_words_do_not(demo, tmp_path):
     with syntropy.open(demo) as knowledge, Notebook(tmp_path / "n.sqlite", knowledge) as memory:
         memory.add_insight("Parcels that are late need a message to the customer")
