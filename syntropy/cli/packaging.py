@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import time
 from typing import Any
@@ -19,7 +18,7 @@ from syntropy.setup import launcher
 def setup(given: argparse.Namespace) -> int:
     """Read a registry, check access, install what is chosen."""
     config, packages = _project(given)
-    manage, registry = launcher.package_manager(), importlib.import_module("pipeline.packages.registry")
+    manage, registry = launcher.package_manager(), launcher.builder_module("pipeline.packages.registry")
     address = given.registry or packages.registry
     if not address:
         raise UsageError("no registry is known", hint="name one: syntropy package setup REGISTRY")
@@ -119,8 +118,7 @@ def push(given: argparse.Namespace) -> int:
 def _project(given: argparse.Namespace) -> tuple[Config, Any]:
     root = locate(given).root
     config = load_config(root)
-    launcher.package_manager()
-    return config, importlib.import_module("pipeline.packages.manifest").load_packages(root, config)
+    return config, launcher.builder_module("pipeline.packages.manifest").load_packages(root, config)
 
 
 def _report(outcomes: Any) -> int:

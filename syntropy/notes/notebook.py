@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +13,7 @@ from typing import NamedTuple
 
 from ..contract.config import Config, find_project, load_config
 from ..contract.errors import DatabaseError, EncoderError, ProjectNotFoundError
+from ..contract.folders import data_folder
 from ..contract.times import iso, now
 from ..contract.vocabulary import ENTITY_KINDS
 from ..read.graph import Graph, UserRelation
@@ -98,10 +97,7 @@ def now_utc() -> str:
 def notes_path(config: Config, project: Path | None, *, user: bool = False) -> Path:
     """Where the notes lie: below the project, or those that follow a person."""
     if user or project is None:
-        home = os.environ.get("XDG_DATA_HOME") or (
-            os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else str(Path.home() / ".local" / "share")
-        )
-        return Path(str(home)) / "syntropy" / "notes.sqlite"
+        return data_folder() / "notes.sqlite"
     return project / config.notes.path
 
 

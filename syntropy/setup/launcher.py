@@ -33,8 +33,7 @@ def program() -> list[str]:
 
 def package_manager() -> ModuleType:
     """`pipeline.packages.manage`. Raises MissingDependencyError where only the readers are installed."""
-    _put_on_path()
-    return importlib.import_module("pipeline.packages.manage")
+    return builder_module("pipeline.packages.manage")
 
 
 def builder_module(name: str) -> ModuleType:
