@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.ground.diagnostics import Problem
 from pipeline.text.markdown import Heading, line_starts
 
 logging.getLogger("griffe").setLevel(logging.CRITICAL)  # its warnings would reach the terminal
@@ -24,7 +25,7 @@ class CodeFacts(NamedTuple):
     lines: frozenset[int]
     members: list[Heading]
     origin: str
-    problem: tuple[str, str, str, int] | None = None
+    problem: Problem | None = None
 
 
 def describe_python(text: str, name: str) -> CodeFacts:
@@ -37,7 +38,7 @@ def describe_python(text: str, name: str) -> CodeFacts:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", 0) or 0
         fallback = describe_by_comment(text)
-        problem = ("python-syntax", f"is not valid Python: {error}", "fix it; it is indexed as plain text", line)
+        problem = Problem("python-syntax", line, f"is not valid Python: {error}", "fix it; it is indexed as plain text")
         return fallback._replace(problem=problem)
     members: list[Heading] = []
     for member in module.members.values():

@@ -111,8 +111,7 @@ def _markdown(source: SourceText) -> Extracted:
         found += mentions.from_entry(metadata)
     diagnostics = []
     if front.problem:
-        problem_code, message, hint, line = front.problem
-        diagnostics.append(_diagnostic(source, "warning", problem_code, line, message, hint))
+        diagnostics.append(front.problem.at("extract", source.package, source.path))
     if not source.text[front.body_start :].strip():
         diagnostics.append(_diagnostic(source, "info", "empty-body", 1, "has no text besides its metadata", "write it"))
     found_rules = rules.extract_rules(source.text, shape) if source.kind == "rule" else []
@@ -177,8 +176,7 @@ def _source_code(source: SourceText) -> Extracted:
     )
     diagnostics = []
     if about.problem:
-        problem_code, message, hint, line = about.problem
-        diagnostics.append(_diagnostic(source, "warning", problem_code, line, message, hint))
+        diagnostics.append(about.problem.at("extract", source.package, source.path))
     shape = _code_outline(source.text, about.members)
     described = about.description.splitlines()
     metadata = _docstring_fields(described)

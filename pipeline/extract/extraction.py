@@ -89,10 +89,7 @@ def _read(given: SourceText, secrets: SecretsConfig, rows: list[list[Any]]) -> N
     diagnostics: list[Any] = []
     source = _redacted(given, secrets, diagnostics) if secrets.redact else given
     found = expand(source.text, source.path, source.kind)
-    diagnostics += [
-        Diagnostic("extract", severity, code, source.package, source.path, line, message, hint)
-        for severity, code, line, message, hint in found.problems
-    ]
+    diagnostics += [problem.at("extract", source.package, source.path) for problem in found.problems]
     for page in found.pages:
         _add(rows, extract(source, page._replace(id=well_formed(page.id), text=well_formed(page.text))))
     rows[TABLES.index(DIAGNOSTICS)] += diagnostics

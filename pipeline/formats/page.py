@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from pipeline.ground.diagnostics import Problem
+
 
 class Page(NamedTuple):
     """`id` within its file (empty: the page stands for the whole file), kind, Markdown with frontmatter."""
@@ -16,16 +18,6 @@ class Page(NamedTuple):
     id: str
     kind: str
     text: str
-
-
-class Problem(NamedTuple):
-    """What was wrong in a file; lines count from 1, 0 where none can be named."""
-
-    severity: str
-    code: str
-    line: int
-    message: str
-    hint: str
 
 
 @dataclass
@@ -53,7 +45,7 @@ class Pages:
 
     def problem(self, code: str, line: int, message: str, hint: str, severity: str = "warning") -> None:
         """Note what is wrong."""
-        self.problems.append(Problem(severity, code, line, message, hint))
+        self.problems.append(Problem(code, line, message, hint, severity))
 
 
 class _Dumper(yaml.SafeDumper):

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.extract.mentions import is_code_path
 from pipeline.extract.prp import DONE
-from pipeline.ground.diagnostics import Diagnostic
+from pipeline.ground.diagnostics import Problem
 from pipeline.ground.tables import from_rows
 from pipeline.link.targets import Resolver, Target
 from syntropy.contract.identity import PROJECT_PACKAGE, split_uid
@@ -52,11 +52,10 @@ def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.Dat
             if found.uid != uid:
                 relations.append((uid, relation, found.uid, found.path, origin, 1.0, line, evidence))
             continue
-        problem = _problem(target, relation, origin, kind, status)
+        problem = _problem(target, relation, origin, kind, status, line)
         if problem:
             checked += package == PROJECT_PACKAGE
-            code, message, hint, severity = problem
-            diagnostics.append(Diagnostic("link", severity, code, package, path, line, message, hint))
+            diagnostics.append(problem.at("link", package, path))
     frame = from_rows(RELATIONS, relations).unique(list(RELATIONS.key), keep="first", maintain_order=True)
     return Links(frame, from_rows(DIAGNOSTICS, dict.fromkeys(diagnostics)), checked)
 
@@ -77,16 +76,12 @@ def _resolve(resolver: Resolver, package: str, path: str, target: str, relation:
     return resolver.path(package, path, target)
 
 
-def _problem(target: str, relation: str, origin: str, kind: str, status: str) -> tuple[str, str, str, str] | None:
-    """(code, message, hint, severity) of an unresolved mention, or None where nothing was promised."""
+def _problem(target: str, relation: str, origin: str, kind: str, status: str, line: int) -> Problem | None:
+    """What is wrong with an unresolved mention, or None where nothing was promised."""
     if relation == "implements" and is_code_path(target):
         if kind == "prp" and status in DONE and "/" in target:
-            return (
-                "missing-implementation",
-                f"claims {target}, which does not exist",
-                "fix the path, or the PRP's status",
-                "warning",
-            )
+            message = f"claims {target}, which does not exist"
+            return Problem("missing-implementation", line, message, "fix the path, or the PRP's status")
         return None
     if origin == "memory" and (kind not in _MEMORY_KINDS or target.isupper()):
         return None  # prose about memories shows examples such as mem:NAME
@@ -97,4 +92,5 @@ def _problem(target: str, relation: str, origin: str, kind: str, status: str) ->
     if origin == "metadata" and not (target.startswith("PRP-") or "/" in target):
         return None
     severity = "info" if origin == "markdown-link" and target.startswith("/") else "warning"
-    return ("dangling-reference", _DANGLING[origin].format(target=target), "fix it, or write the document", severity)
+    message = _DANGLING[origin].format(target=target)
+    return Problem("dangling-reference", line, message, "fix it, or write the document", severity)

@@ -12,6 +12,7 @@ import posixpath
 from collections.abc import Callable, Container, Iterator
 from typing import Any, NamedTuple
 
+from pipeline.ground.diagnostics import Problem
 from syntropy.contract.vocabulary import ENTITY_RELATIONS, INVERSE_RELATIONS
 
 FILE = "relations.json"
@@ -37,48 +38,54 @@ _KIND_OF_TYPE = {
 
 
 class Catalogue(NamedTuple):
-    """Metadata by path, and problems as (code, line, message, hint)."""
+    """Metadata by path, and what is wrong with the set."""
 
     entries: dict[str, dict[str, Any]]
-    problems: list[tuple[str, int, str, str]]
+    problems: list[Problem]
 
 
 def read_catalogue(text: str, folder: str) -> Catalogue:
     """The entities of a `relations.json` that lies in `folder`. Never raises for bad input."""
     entries: dict[str, dict[str, Any]] = {}
-    problems: list[tuple[str, int, str, str]] = []
+    problems: list[Problem] = []
     try:
         data = json.loads(text, object_pairs_hook=lambda pairs: _without_repeats(pairs, problems))
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
-        return Catalogue({}, [("bad-relations", line, f"cannot be read: {error}", "fix the file")])
+        return Catalogue({}, [Problem("bad-relations", line, f"cannot be read: {error}", "fix the file")])
     if not isinstance(data, dict):
-        return Catalogue({}, [("bad-relations", 1, "is not an object of entities by id", "write {id: {…}}")])
+        return Catalogue({}, [Problem("bad-relations", 1, "is not an object of entities by id", "write {id: {…}}")])
     for name, entity in list(data.items())[:MAX_ENTITIES]:
-        problems += [("bad-entity", 0, f"entity {name!r}: {what}", hint) for what, hint in _mistakes(name, entity)]
+        problems += [
+            Problem("bad-entity", 0, f"entity {name!r}: {what}", hint) for what, hint in _mistakes(name, entity)
+        ]
         path = entity.get("file_path") if isinstance(entity, dict) else None
         if not isinstance(path, str) or not path.strip():
             problems.append(
-                ("bad-entity", 0, f"entity {name!r} names no file_path", "write {id: {type, file_path, …}}")
+                Problem("bad-entity", 0, f"entity {name!r} names no file_path", "write {id: {type, file_path, …}}")
             )
             continue
         place = posixpath.normpath(posixpath.join(folder, path.replace("\\", "/")))
         if place.startswith(("../", "/")) or (folder and not place.startswith(f"{folder}/")):
-            problems.append(("bad-entity", 0, f"entity {name!r} names {path!r}, outside of the folder", "fix the path"))
+            problems.append(
+                Problem("bad-entity", 0, f"entity {name!r} names {path!r}, outside of the folder", "fix the path")
+            )
         elif place in entries:
-            problems.append(("bad-entity", 0, f"{path} is claimed by {name!r} and another entity", "fix file_path"))
+            problems.append(
+                Problem("bad-entity", 0, f"{path} is claimed by {name!r} and another entity", "fix file_path")
+            )
         else:
             entries[place] = _metadata(name, entity)
     if len(data) > MAX_ENTITIES:
-        problems.append(("bad-relations", 0, f"holds more than {MAX_ENTITIES} entities", "split the set"))
+        problems.append(Problem("bad-relations", 0, f"holds more than {MAX_ENTITIES} entities", "split the set"))
     return Catalogue(entries, problems)
 
 
-def _without_repeats(pairs: list[tuple[str, Any]], problems: list[tuple[str, int, str, str]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, Any]], problems: list[Problem]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            problems.append(("bad-entity", 0, f"{key!r} occurs twice; the first one counts", "delete one"))
+            problems.append(Problem("bad-entity", 0, f"{key!r} occurs twice; the first one counts", "delete one"))
         found.setdefault(key, value)
     return found
 
@@ -164,18 +171,17 @@ class Sidecars:
                 return {}
             folder = folder.rpartition("/")[0]
 
-    def problems(self, paths: Container[str]) -> Iterator[tuple[str, str, int, str, str]]:
-        """(path of the catalogue, code, line, message, hint); also entities whose file is none of `paths`."""
+    def problems(self, paths: Container[str]) -> Iterator[tuple[str, Problem]]:
+        """(path of the catalogue, what is wrong); also entities whose file is none of `paths`."""
         for folder, catalogue in sorted(self._known.items()):
             if catalogue is None:
                 continue
             place = f"{folder}/{FILE}" if folder else FILE
-            for code, line, message, hint in catalogue.problems:
-                yield place, code, line, message, hint
+            yield from ((place, problem) for problem in catalogue.problems)
             for path, entry in sorted(catalogue.entries.items()):
                 if path not in paths:
-                    hint = "write the file, or fix file_path"
-                    yield place, "bad-entity", 0, f"entity {entry['id']!r} names {path}, which is not indexed", hint
+                    message = f"entity {entry['id']!r} names {path}, which is not indexed"
+                    yield place, Problem("bad-entity", 0, message, "write the file, or fix file_path")
 
     def _catalogue(self, folder: str) -> Catalogue | None:
         if folder not in self._known:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.ground.diagnostics import Diagnostic
+from pipeline.ground.diagnostics import Diagnostic, Problem
 from pipeline.packages.git import GitError, git
 from pipeline.sources.canonical import Sidecars, canonical_json, content_hash, kind_of
 from pipeline.sources.layout import Layout
@@ -76,21 +76,21 @@ class PackageConnector:
                     continue
                 try:
                     if not data:
-                        raise UndecodableError("empty", "is empty", "write it upstream")
+                        raise UndecodableError(Problem("empty", 0, "is empty", "write it upstream"))
                     problem = decode(data).problem
                 except UndecodableError as error:
-                    reject(path, error.code, str(error), error.hint, error.line)
+                    files.append(SourceFile(self.package, path, "rejected", error.problem.code, "", "", 0, ""))
+                    diagnostics.append(error.problem.at("sources", self.package, path))
                     continue
                 if problem:
-                    report(path, problem.code, str(problem), problem.hint, problem.line)
+                    diagnostics.append(problem.at("sources", self.package, path))
                 files.append(self._file(path, data))
         except GitError as error:
             hint = f"`syntropy package update {self.package} --force`"
             message = f"cannot be read at {self._commit[:SHORT_COMMIT]}: {error.message}"
             diagnostics.append(Diagnostic("sources", "error", "package", self.package, ".", 0, message, hint))
         indexed = {file.path for file in files if file.status == "indexed"}
-        for path, code, line, message, hint in self._sidecars.problems(indexed):
-            diagnostics.append(Diagnostic("sources", "warning", code, self.package, path, line, message, hint))
+        diagnostics += [problem.at("sources", self.package, path) for path, problem in self._sidecars.problems(indexed)]
         return Scan(sorted(files, key=lambda f: f.path), sorted(diagnostics))
 
     def read(self, paths: Iterable[str]) -> Iterator[SourceText | Diagnostic]:

@@ -57,8 +57,7 @@ class ProjectConnector:
         self._walk("", ignores)
         self._follow_links()
         indexed = {file.path for file in self._files if file.status == "indexed"}
-        for path, code, line, message, hint in self._sidecars.problems(indexed):
-            self._diagnostics.append(self._diagnostic("warning", code, path, message, hint, line))
+        self._diagnostics += [p.at("sources", self.package, path) for path, p in self._sidecars.problems(indexed)]
         self._files.sort(key=lambda f: f.path)
         return Scan(self._files, sorted(self._diagnostics))
 
@@ -221,10 +220,10 @@ class ProjectConnector:
                 self._reject(path, "empty", "is empty", "write it or delete it", size, "info")
                 return
             if problem := decode(data).problem:
-                found = self._diagnostic("warning", problem.code, path, str(problem), problem.hint, problem.line)
-                self._diagnostics.append(found)
+                self._diagnostics.append(problem.at("sources", self.package, path))
         except UndecodableError as error:
-            self._reject(path, error.code, str(error), error.hint, size, line=error.line)
+            found = error.problem
+            self._reject(path, found.code, found.message, found.hint, size, line=found.line)
             return
         except OSError as error:
             self._reject(path, "unreadable", f"cannot be read: {error.strerror}", "check its permissions", size)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 from typing import NamedTuple
 
+from pipeline.ground.diagnostics import Problem
+
 MAX_WRONG = 10
 """One wrong byte in so many is a text with a few foreign characters; more is not UTF-8 at all."""
 
@@ -12,18 +14,18 @@ REPLACEMENT = "\ufffd"
 
 
 class UndecodableError(ValueError):
-    """The bytes are not text we accept; `code` and `hint` go into the diagnostic, `line` is 1-based."""
+    """The bytes are not text we accept; `problem` says why."""
 
-    def __init__(self, code: str, message: str, hint: str, line: int = 0) -> None:
-        super().__init__(message)
-        self.code, self.hint, self.line = code, hint, line
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
 
 
 class Decoded(NamedTuple):
     """`text` without its byte order mark, line ends untouched; `problem` where bytes had to be replaced."""
 
     text: str
-    problem: UndecodableError | None = None
+    problem: Problem | None = None
 
 
 def decode(data: bytes) -> Decoded:
@@ -32,10 +34,10 @@ def decode(data: bytes) -> Decoded:
         if data.startswith(mark):
             found = _decoded(data[len(mark) :], encoding, 2)
             if "\0" in found.text:
-                raise UndecodableError("binary", "holds NUL characters", "exclude it, or save it as text")
+                raise UndecodableError(Problem("binary", 0, "holds NUL characters", "exclude it, or save it as text"))
             return found
     if b"\0" in data:
-        raise UndecodableError("binary", "holds NUL bytes", "exclude it under [sources].exclude")
+        raise UndecodableError(Problem("binary", 0, "holds NUL bytes", "exclude it under [sources].exclude"))
     return _decoded(data.removeprefix(codecs.BOM_UTF8), "utf-8", 1)
 
 
@@ -49,9 +51,9 @@ def _decoded(data: bytes, encoding: str, unit: int) -> Decoded:
         what = f"byte 0x{data[error.start]:02x} at offset {error.start} is not {encoding.upper()}"
         hint = "save the file as UTF-8"
         if wrong * MAX_WRONG * unit > len(data):
-            raise UndecodableError("bad-encoding", f"{what}, nor is the rest", hint, line) from error
+            raise UndecodableError(Problem("bad-encoding", line, f"{what}, nor is the rest", hint)) from error
         times = f"{wrong} characters were replaced" if wrong > 1 else "it was replaced"
-        return Decoded(text, UndecodableError("bad-encoding", f"{what}; {times}, the rest is indexed", hint, line))
+        return Decoded(text, Problem("bad-encoding", line, f"{what}; {times}, the rest is indexed", hint))
 
 
 def is_clean_name(name: str) -> bool:

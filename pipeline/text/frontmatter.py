@@ -9,6 +9,7 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
+from pipeline.ground.diagnostics import Problem
 from pipeline.text.safe_yaml import RefusedYamlError, load_yaml, plain
 
 MAX_BYTES = 64 * 1024
@@ -22,7 +23,7 @@ _BOUNDARY = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
 
 class Frontmatter(NamedTuple):
-    """Metadata and where the body begins. `problem` = (code, message, hint, line) or None.
+    """Metadata and where the body begins. `problem`: what is wrong with it, if anything.
 
     Where the YAML cannot be used, `body_start` is 0 (the block stays part of the body, so that its words
     are still found), `block_end` is where it ends, and `metadata` holds the plain `key: value` lines
@@ -31,7 +32,7 @@ class Frontmatter(NamedTuple):
 
     metadata: dict[str, Any]
     body_start: int
-    problem: tuple[str, str, str, int] | None = None
+    problem: Problem | None = None
     block_end: int = 0
 
 
@@ -88,7 +89,7 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 
 def _bad(code: str, message: str, hint: str, line: int = 1, *, block_end: int = 0) -> Frontmatter:
-    return Frontmatter({}, 0, (code, f"frontmatter {message}", hint, line), block_end)
+    return Frontmatter({}, 0, Problem(code, line, f"frontmatter {message}", hint), block_end)
 
 
 def _plain_lines(block: str) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def test_scalars_stay_what_the_author_wrote(value, kept):
 def test_bad_frontmatter_is_a_diagnostic_and_stays_in_the_body(text, code):
     found = read_frontmatter(text)
     assert found.problem is not None
-    assert found.problem[0] == code
+    assert found.problem.code == code
     assert found.body_start == 0
     assert found.metadata == {} or code == "frontmatter-invalid"
 
@@ -56,7 +56,7 @@ def test_bad_frontmatter_is_a_diagnostic_and_stays_in_the_body(text, code):
 def test_plain_lines_of_broken_yaml_are_kept():
     text = "---\nname: prp-commit\ndescription: Commit: with care\nargument-hint: [x] (y)\n---\nBody\n"
     found = read_frontmatter(text)
-    assert found.problem[0] == "frontmatter-invalid"
+    assert found.problem.code == "frontmatter-invalid"
     assert found.metadata["name"] == "prp-commit"
     assert found.metadata["description"] == "Commit: with care"
     assert text[found.block_end :] == "Body\n"
