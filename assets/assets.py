@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import dagster as dg
 
 from assets.metadata import result_metadata, schema_metadata
-from assets.resource import note_failure
+from assets.resource import noting
 from pipeline.engine.context import Build
 from pipeline.engine.publication import publish_build
 from pipeline.engine.runner import run_stage
 from pipeline.engine.stages import ARTIFACTS, PUBLICATION, STAGES, Stage
 from pipeline.ground.digests import code_digest
-from syntropy.contract.errors import SyntropyError
 
 OWNERS = ["team:knowledge"]
-Answer = TypeVar("Answer")
 
 
 def _asset(stage: Stage) -> dg.AssetsDefinition:
@@ -36,8 +33,9 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
     )
     def run(build: dg.ResourceParam[Build]) -> dg.MaterializeResult[None]:
         started = time.perf_counter()
-        result = _told(build, lambda: run_stage(stage, build))
-        metadata = result_metadata(stage, result, build, seconds=time.perf_counter() - started)
+        with noting(build, stage.name):
+            result = run_stage(stage, build)
+            metadata = result_metadata(stage, result, build, seconds=time.perf_counter() - started)
         return dg.MaterializeResult[None](metadata=metadata, data_version=dg.DataVersion(result.data_version))
 
     return run
@@ -53,24 +51,14 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
 )
 def publication(build: dg.ResourceParam[Build]) -> dg.MaterializeResult[None]:
     """Publish what was staged and checked."""
-    changed, figures = _told(build, lambda: publish_build(build))
+    with noting(build, PUBLICATION):
+        changed, figures = publish_build(build)
     metadata: dict[str, Any] = {
         "published anew": changed,
         "out": dg.MetadataValue.path(str(build.workspace.out)),
         **{name: ", ".join(value) for name, value in figures.items()},
     }
     return dg.MaterializeResult[None](metadata=metadata)
-
-
-def _told(build: Build, call: Callable[[], Answer]) -> Answer:
-    """Call, and where it fails note what happened; an error of ours is shown by its own words."""
-    try:
-        return call()
-    except BaseException as error:
-        note_failure(build, error)
-        if isinstance(error, SyntropyError):
-            raise dg.Failure(description=str(error)) from error
-        raise
 
 
 ALL_ASSETS = [*(_asset(stage) for stage in STAGES), publication]

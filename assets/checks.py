@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from assets.assets import ALL_ASSETS
-from assets.resource import note_failure
+from assets.resource import note_failure, noting
 from pipeline.engine import gate
 from pipeline.engine.context import Build
 from pipeline.engine.stages import ARTIFACTS
@@ -19,10 +19,11 @@ def _asset_check(check: gate.Check) -> dg.AssetChecksDefinition:
 
     @dg.asset_check(asset=_ASSETS[check.artifact], blocking=True, name=check.name, description=about)
     def run(build: dg.ResourceParam[Build]) -> dg.AssetCheckResult:
-        found = gate.run_check(check, build)
+        with noting(build, f"check {check.name}"):
+            found = gate.run_check(check, build)
         failure = None if found.passed else gate.failure(check, found.figures)
         if failure:
-            note_failure(build, failure)
+            note_failure(build, f"check {check.name}", failure)
         return dg.AssetCheckResult(
             passed=found.passed,
             severity=dg.AssetCheckSeverity.ERROR,

@@ -250,14 +250,14 @@ def _run_dagster(build: Build) -> dict[str, float]:
 
 
 def _failure(build: Build, result: Any) -> BaseException:
-    """What ended the build: in our own words where it is ours, else by the step that raised it."""
-    error = build.failure
+    """What ended the build first: in our own words where it is ours, else by the step that raised it."""
+    hint = "the former artifacts are untouched; `syntropy build --full` starts from scratch"
+    if build.failure is None:
+        step = next((e.step_key for e in result.all_events if e.event_type_value == "STEP_FAILURE"), "")
+        return BuildError(f"step {step} failed for a reason Dagster did not tell", hint=hint)
+    step, error = build.failure
     if isinstance(error, SyntropyError | KeyboardInterrupt):
         return error
-    step = next((e.step_key for e in result.all_events if e.event_type_value == "STEP_FAILURE"), "")
     if "Interrupt" in type(error).__name__:
         return KeyboardInterrupt()
-    return BuildError(
-        f"step {step} failed: {type(error).__name__}: {error}" if error else f"step {step} failed",
-        hint="the former artifacts are untouched; `syntropy build --full` starts from scratch",
-    )
+    return BuildError(f"step {step} failed: {type(error).__name__}: {error}", hint=hint)

@@ -76,8 +76,8 @@ class Build:
         self.synced_at = synced_at
         self.source_date: str = source_date
         self.clock, self.started = clock, clock() if started is None else started
-        self.failure: BaseException | None = None
-        """What ended the build, in its own form: the shell would only keep its text."""
+        self.failure: tuple[str, BaseException] | None = None
+        """(step, error) of what ended the build first, in its own form: the shell would only keep its text."""
         self._scan = scan
         self._kept: dict[tuple[str, str], pl.DataFrame] = {}
         self._done: set[str] = set()

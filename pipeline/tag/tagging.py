@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import groupby
 
@@ -23,6 +24,9 @@ MIN_DOCUMENTS = 2
 
 MAX_INFERRED = 5
 """Inferred tags a document, the rarest first: a tag that most documents have tells little."""
+
+_WORDS = re.compile(r"[\w /-]+")
+"""Of other tags (c++, .net) the terms do not hold what makes them."""
 
 _Tags = dict[str, list[tuple[str, str]]]
 
@@ -61,7 +65,11 @@ def _own(marks: pl.DataFrame) -> _Tags:
 def _inferred(own: _Tags, headings: pl.DataFrame) -> _Tags:
     """document -> tags whose words one of its headings holds, all of them in a row."""
     carried = Counter(tag for tags in own.values() for tag, origin in tags if origin != "header")
-    words = {tag: tuple(index_terms(tag)) for tag, count in carried.items() if count >= MIN_DOCUMENTS}
+    words = {
+        tag: tuple(index_terms(tag))
+        for tag, count in carried.items()
+        if count >= MIN_DOCUMENTS and _WORDS.fullmatch(tag) and len(tag) > 1
+    }
     by_first: dict[str, list[str]] = {}
     for tag, terms in words.items():
         if terms:

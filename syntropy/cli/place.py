@@ -50,15 +50,16 @@ class Place(NamedTuple):
 def locate(given: argparse.Namespace) -> Place:
     """The one reading of --project, --out, --db and of SYNTROPY_PROJECT, SYNTROPY_OUT, SYNTROPY_DB.
 
-    A variable counts only where no argument says where to look; of the last two SYNTROPY_DB wins.
+    A reader asks one question, "what is read": its variables count only where no argument answers it, and of the last
+    two SYNTROPY_DB wins. Other commands ask two, "which project" and "where to", each with a variable of its own.
     """
     project, out, db = (str(getattr(given, name, None) or "") for name in ("project", "out", "db"))
+    named = {name: os.environ.get(f"SYNTROPY_{name}", "") for name in ("PROJECT", "OUT", "DB")}
+    if not hasattr(given, "db"):
+        return Place(project or named["PROJECT"], (out or named["OUT"]) if hasattr(given, "out") else "", "")
     if not (project or out or db):
-        project, out, db = (os.environ.get(f"SYNTROPY_{name}", "") for name in ("PROJECT", "OUT", "DB"))
-        if not hasattr(given, "db"):
-            db = ""
-        if db:
-            out = ""
+        project, db = named["PROJECT"], named["DB"]
+        out = "" if db else named["OUT"]
     return Place(project, out, db)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assets.run import build
-from syntropy.contract.errors import BuildError, ConfigError, LockHeldError
+from syntropy.contract.errors import BuildError, ConfigError, LockHeldError, UsageError
 from syntropy.contract.published import (
     DATABASE,
     INDEX_JSON,
@@ -335,6 +335,44 @@ def test_real_corpora_build_and_every_file_is_accounted_for(corpora, tmp_path, n
 
 
 KILLS = 20
+
+
+def test_the_first_of_two_failing_branches_is_told_with_its_own_step(project, monkeypatch):
+    root = project(DOCS)
+    import pipeline.engine.steps as module
+
+    def failing(message):
+        def raising(*_args, **_kwargs):
+            raise RuntimeError(message)
+
+        return raising
+
+    monkeypatch.setattr(module, "render_json", failing("JSON broke"))
+    monkeypatch.setattr(module, "render_index_md", failing("MD broke"))
+    with pytest.raises(BuildError) as caught:
+        build(root)
+    assert caught.value.message in (
+        "step index_json failed: RuntimeError: JSON broke",
+        "step index_overview failed: RuntimeError: MD broke",
+    )
+    assert caught.value.message in last_build(root / ".syntropy").error
+
+
+def test_what_goes_wrong_in_a_check_is_told(project, monkeypatch):
+    root = project(DOCS)
+    (root / "syntropy.toml").write_text("[embed]\nenabled = false\n[eval]\nqueries = 'gone.jsonl'\n")
+    with pytest.raises(UsageError, match=r"gone.jsonl cannot be read"):
+        build(root)
+    assert "gone.jsonl" in last_build(root / ".syntropy").error
+    (root / "syntropy.toml").write_text("[embed]\nenabled = false\n")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.engine.gate.run_check", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(root)
+    assert last_build(root / ".syntropy").error == "interrupted"
 
 
 @pytest.mark.xdist_group("kills")

@@ -201,6 +201,21 @@ def test_environment_names_the_database(demo):
     assert process("search", "retry", check=0, env={"SYNTROPY_DB": str(demo / "build" / "syntropy.duckdb")}).stdout
 
 
+def test_which_project_and_where_to_are_two_questions(project, tmp_path, monkeypatch):
+    one = project({"docs/a.md": "# Apples\n"}, name="one")
+    two = project({"docs/b.md": "# Pears\n"}, name="two")
+    monkeypatch.chdir(two)
+    named = {"SYNTROPY_PROJECT": str(one)}
+    run("build", "--out", str(tmp_path / "x"), "--quiet", check=0, env=named)
+    assert "Apples" in (tmp_path / "x/INDEX.md").read_text()
+    run("build", "--project", str(two), "--quiet", check=0, env={"SYNTROPY_OUT": str(tmp_path / "y")})
+    assert "Pears" in (tmp_path / "y/INDEX.md").read_text()
+    assert not (two / "build").exists()
+    assert str(one) in run("status", "--out", str(tmp_path / "x"), check=0, env=named).stdout
+    found = run("search", "pears", "--out", str(tmp_path / "y"), check=0, env={**named, "SYNTROPY_DB": "/nowhere"})
+    assert "docs/b.md" in found.stdout, "an argument says what is read, and no variable counts beside it"
+
+
 def test_nobodys_files_are_overwritten(project):
     files = {"docs/a.md": "# A\n", "build/query.py": "mine\n", "CLAUDE.md": "- Never\n", ".ce/index.json": "{}"}
     root = project(files)
