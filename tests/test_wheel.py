@@ -67,7 +67,13 @@ def test_with_base_dependencies_it_answers_and_says_what_building_needs(wheel, d
     assert "pip install 'syntropy-knowledge[build-lite]'" in building.stderr
 
 
-READER_TESTS = ("test_reader.py", "test_search.py", "test_config.py", "test_graph.py", "test_untrusted.py")
+READER_TESTS = (
+    "read/test_knowledge.py",
+    "search",
+    "contract/test_config.py",
+    "contract/test_untrusted.py",
+    "read/test_graph.py",
+)
 TEST_TOOLS = (
     "py.py", "pytest", "pytest-*.dist-info", "_pytest", "pluggy*", "iniconfig*", "packaging*", "pygments*", "hypothesis*",
     "_hypothesis*", "sortedcontainers*", "attr", "attrs*", "filelock*",
