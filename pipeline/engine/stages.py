@@ -235,7 +235,7 @@ def picture() -> str:
     lines = []
     for stage in STAGES:
         made = ", ".join([*(table.name for table in stage.makes), *stage.names]) or stage.artifact
-        lines.append(f"{stage.name:<{width}}  {', '.join(stage.upstream) or '(files)'} → {made}")
+        lines.append(f"{stage.name:<{width}}  {', '.join(stage.upstream) or '-'} → {made}")
     return "\n".join(lines)
 
 

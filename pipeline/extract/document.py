@@ -38,12 +38,12 @@ _FIELD_ONLY = re.compile(
 
 
 class Extracted(NamedTuple):
-    """Rows of one document, in the column order of their stage tables.
+    """Rows of one document: its own by the names of columns, the others in the column order of their stage tables.
 
     The document's key and the rules' labels are candidates until `catalog` makes them unique.
     """
 
-    document: tuple[Any, ...]
+    document: dict[str, Any]
     tag_marks: list[tuple[Any, ...]]
     headings: list[tuple[Any, ...]]
     mentions: list[tuple[Any, ...]]
@@ -63,7 +63,7 @@ def extract(source: SourceText, page: Page) -> Extracted:
     else:
         found = _plain_text(part) if suffix in TEXTS else _source_code(part)
     return found._replace(
-        document=(*found.document[:3], source.path, *found.document[3:]),
+        document={**found.document, "file": source.path},
         diagnostics=[d._replace(path=source.path) for d in found.diagnostics],
     )
 
@@ -226,28 +226,29 @@ def _rows(
 ) -> Extracted:
     uid = document_uid(source.package, source.path)
     count = len(shape.lines) - 1
-    document = (
-        uid,
-        source.package,
-        source.path,
-        source.commit,
-        source.scope,
-        source.kind,
-        key,
-        title,
-        title_origin,
-        summary,
-        facts.status if facts else "",
-        facts.verified if facts else None,
-        _names(metadata, "aliases", "alias"),
-        _names(metadata, "keywords", "keyword"),
-        implementations,
-        json.dumps(metadata, sort_keys=True, ensure_ascii=False),
-        source.text,
-        body_start,
-        count,
-        source.content_hash,
-    )
+    document = {
+        "document": uid,
+        "package": source.package,
+        "path": source.path,
+        "file": source.path,
+        "commit": source.commit,
+        "scope": source.scope,
+        "kind": source.kind,
+        "key": key,
+        "title": title,
+        "title_origin": title_origin,
+        "summary": summary,
+        "status": facts.status if facts else "",
+        "verified": facts.verified if facts else None,
+        "aliases": _names(metadata, "aliases", "alias"),
+        "keywords": _names(metadata, "keywords", "keyword"),
+        "implementations": implementations,
+        "frontmatter": json.dumps(metadata, sort_keys=True, ensure_ascii=False),
+        "text": source.text,
+        "body_start": body_start,
+        "line_count": count,
+        "content_hash": source.content_hash,
+    }
     return Extracted(
         document,
         [(uid, n, origin, text) for n, (origin, text) in enumerate(marks)],

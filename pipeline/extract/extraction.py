@@ -126,7 +126,7 @@ def _redacted(source: SourceText, secrets: SecretsConfig, diagnostics: list[Any]
 
 def _add(rows: list[list[Any]], found: Extracted) -> None:
     parts: tuple[list[Any], ...] = (
-        [found.document],
+        [tuple(found.document[column.name] for column in DOCUMENTS.columns)],
         found.tag_marks,
         found.headings,
         found.mentions,

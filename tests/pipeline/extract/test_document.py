@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipeline.extract.document import extract
 from pipeline.formats.page import Page
 from pipeline.sources.protocol import SourceText
+from syntropy.contract.schema import DOCUMENTS
 from tests.tagged import tags_of
 
 
@@ -17,9 +18,8 @@ def extracted(text, path="docs/a.md", kind="doc", scope="user"):
 
 
 def fields(found):
-    names = ("uid", "package", "path", "file", "commit", "scope", "kind", "key", "title", "title_origin", "summary", "status", "verified",
-             "aliases", "keywords", "implementations", "frontmatter", "text", "body_start", "line_count", "content_hash")  # fmt: skip
-    return dict(zip(names, found.document, strict=True))
+    assert list(found.document) == [column.name for column in DOCUMENTS.columns]
+    return found.document
 
 
 @pytest.mark.parametrize(
