@@ -25,6 +25,7 @@ from syntropy.contract.published import (
 )
 from syntropy.read.knowledge import open_knowledge
 from syntropy.store.last_build import last_build
+from tests import quick
 from tests.conftest import ROOT, copy_demo
 
 DOCS = {
@@ -113,7 +114,7 @@ def test_an_incremental_build_equals_a_full_one(project, monkeypatch, change):
         "examples/patterns/p.md": "# P\nPRP-1\n",
     }
     root = project(files)
-    build(root)
+    quick.build(root)
     if change == "add":
         (root / "docs/c.md").write_text("---\ntags: [new]\n---\n# Gamma\n\n[beta](b.md) PRP-2\n")
     elif change == "remove":
@@ -127,8 +128,8 @@ def test_an_incremental_build_equals_a_full_one(project, monkeypatch, change):
         (root / "docs/b.md").rename(root / "docs/PRPs/b.md")
     else:
         (root / "PRPs/executed/PRP-1-y.md").write_text("---\nprp_id: PRP-1\n---\n# Y\n")
-    incremental = build(root)
-    full = build(root, out=str(root / "other"), full=True)
+    incremental = quick.build(root)
+    full = quick.build(root, out=str(root / "other"), full=True)
     for name in (INDEX_JSON, INDEX_MD):
         assert (incremental.out / name).read_bytes() == (full.out / name).read_bytes(), name
     assert _hashes(incremental.out) == {**_hashes(full.out), "sources": _hashes(incremental.out)["sources"]}
@@ -319,7 +320,7 @@ def test_real_corpora_build_and_every_file_is_accounted_for(corpora, tmp_path, n
     for path in root.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     (root / "syntropy.toml").write_text("[embed]\nenabled = false\n")
-    report = build(root)
+    report = quick.build(root)
     with open_knowledge(project=root) as knowledge:
         rows = knowledge._database.rows("SELECT path, status, reason FROM sources")
         documents = {p for (p,) in knowledge._database.rows("SELECT path FROM documents")}
@@ -334,7 +335,7 @@ def test_real_corpora_build_and_every_file_is_accounted_for(corpora, tmp_path, n
     assert verify_files(report.out) == []
 
 
-KILLS = 20
+KILLS = 12
 
 
 def test_the_first_of_two_failing_branches_is_told_with_its_own_step(project, monkeypatch):
