@@ -7,11 +7,9 @@ value of the wrong type, is a :class:`~syntropy.contract.errors.ConfigError` tha
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import re
-import tomllib
 import typing
 from collections.abc import Mapping
 from dataclasses import fields
@@ -148,6 +146,8 @@ def load_config(
 
 
 def _read_toml(path: Path) -> Overrides:
+    import tomllib  # 4 ms, and a reader of artifacts has no file to read
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -234,6 +234,8 @@ def _package(value: Any, where: str) -> dict[str, str]:
 
 
 def _unknown(what: str, name: str, known: Mapping[str, Any], where: str) -> ConfigError:
+    import difflib
+
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
     return ConfigError(f"{where}: unknown {what}: {name!r}", hint=hint)
