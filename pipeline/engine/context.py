@@ -206,7 +206,7 @@ class Build:
         self._done.add(stage.name)
         needed, total = self.needed(), 0
         for key, frame in list(self._kept.items()):
-            total += int(frame.estimated_size())
+            total += int(frame.estimated_size()) if key in needed else 0
             if key not in needed or total > MAX_KEPT_BYTES:
                 del self._kept[key]
 
