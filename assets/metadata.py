@@ -7,10 +7,11 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from pipeline.engine.artifacts import place_of
 from pipeline.engine.context import Build
 from pipeline.engine.runner import Result
 from pipeline.engine.stages import Stage
-from syntropy.contract.published import INDEX_MD, locate
+from syntropy.contract.published import INDEX_MD
 from syntropy.contract.schema import Table, database_tables
 
 MAX_ROWS = 50
@@ -51,9 +52,8 @@ def result_metadata(stage: Stage, result: Result, build: Build, *, seconds: floa
     if stage.name == "drift":
         metadata["first diagnostics"] = _diagnostics(build)
     if stage.artifact == INDEX_MD:
-        staged = build.workspace.staging / INDEX_MD
-        path = staged if staged.is_file() else locate(build.workspace.out, INDEX_MD)
-        metadata["overview"] = dg.MetadataValue.md(path.read_text(encoding="utf-8")[:MAX_OVERVIEW])
+        text = place_of(build, INDEX_MD).read_text(encoding="utf-8")
+        metadata["overview"] = dg.MetadataValue.md(text[:MAX_OVERVIEW])
     return metadata
 
 

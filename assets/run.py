@@ -117,7 +117,7 @@ def _build(build: Build, *, words_first: bool) -> BuildReport:
     finish_publication(workspace.out)
     reporter.stage("looking at the sources")
     changed, waiting = _look(build)
-    known = frozenset(_diagnostics(build))
+    known = frozenset(build.problems)
     steps: dict[str, float] = {}
     if waiting:
         files = build.scan.files
@@ -149,7 +149,7 @@ def _build(build: Build, *, words_first: bool) -> BuildReport:
     )
     seconds = time.time() - build.started
     return BuildReport(
-        outcome, workspace.out, seconds, _fates(build.scan), changed, steps, counts, _diagnostics(build), known
+        outcome, workspace.out, seconds, _fates(build.scan), changed, steps, counts, build.problems, known
     )
 
 
@@ -215,11 +215,6 @@ def _fates(scan: Scan) -> dict[str, int]:
     for file in scan.files:
         counts[file.status] = counts.get(file.status, 0) + 1
     return counts
-
-
-def _diagnostics(build: Build) -> list[Diagnostic]:
-    """Problems; read from a small file beside the tables, so that nothing heavy is loaded."""
-    return [Diagnostic(*row) for row in build.facts_of("drift").get("diagnostics", [])]
 
 
 def _run_dagster(build: Build) -> dict[str, float]:

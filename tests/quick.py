@@ -24,7 +24,6 @@ def build(project: Path, *, out: str = "", full: bool = False) -> Built:
     from pipeline.engine.history import record_failure
     from pipeline.engine.publication import run_build
     from pipeline.engine.workspace import make_workspace
-    from pipeline.ground.diagnostics import Diagnostic
 
     run = Build(make_workspace(project, out, full=full), synced_at=synced_at(), source_date=source_date())
     try:
@@ -32,5 +31,4 @@ def build(project: Path, *, out: str = "", full: bool = False) -> Built:
     except BaseException as error:
         record_failure(run.workspace, str(error), started=run.started, now=run.clock())
         raise
-    problems = [Diagnostic(*row) for row in run.facts_of("drift")["diagnostics"]]
-    return Built(run.workspace.out, "published" if published else "up-to-date", problems)
+    return Built(run.workspace.out, "published" if published else "up-to-date", run.problems)

@@ -11,6 +11,7 @@ from pipeline.engine.history import published_inputs
 from pipeline.engine.records import Record, Records
 from pipeline.engine.stages import STAGES, Stage, source_of
 from pipeline.engine.workspace import Workspace
+from pipeline.ground.diagnostics import Diagnostic
 from pipeline.ground.digests import code_digest, digest
 from pipeline.packages.installed import package_sources
 from pipeline.sources.protocol import Scan
@@ -127,6 +128,19 @@ class Build:
         from pipeline.embed.embedder import Embedder  # numpy, onnxruntime
 
         return Embedder(self.config.embed, self.workspace.shared)
+
+    @property
+    def vectors_present(self) -> bool:
+        """Are the vectors of all windows in the cache, which others may empty? True where none are wanted."""
+        if not self.config.embed.enabled:
+            return True
+        hashes = self.table("chunks", "windows")["text_hash"].unique()
+        return bool(self.embedder.cache.known(hashes).all())
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """The worst diagnostics, from the small record beside the tables: nothing heavy is loaded."""
+        return [Diagnostic(*row) for row in self.facts_of("drift").get("diagnostics", [])]
 
     def inputs_of(self, stage: Stage) -> str | None:
         """The digest of all that decides a stage's result; None where something it reads was never made."""

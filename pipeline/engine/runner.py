@@ -43,7 +43,7 @@ def run_stage(stage: Stage, build: Build) -> Result:
             hint="materialize its upstream assets first, or run `syntropy build`",
         )
     known = _artifact_up_to_date(stage, build, inputs) if stage.artifact else build.up_to_date(stage, inputs)
-    if known and _still_there(stage, build):
+    if known and stage.present(build):
         build.release(stage)
         return Result(stage.name, known, True)
     return _run(stage, build, inputs)
@@ -61,15 +61,6 @@ def _run(stage: Stage, build: Build, inputs: str) -> Result:
     record = build.save(stage, tables, facts, digests)
     build.release(stage)
     return Result(stage.name, record, False, made.figures)
-
-
-def _still_there(stage: Stage, build: Build) -> bool:
-    """Vectors lie in a cache that others may empty."""
-    if stage.name != "embeddings":
-        return True
-    from pipeline.engine.steps import embeddings_present
-
-    return embeddings_present(build)
 
 
 def _artifact_up_to_date(stage: Stage, build: Build, inputs: str) -> Record | None:

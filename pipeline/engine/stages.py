@@ -59,6 +59,8 @@ class Stage:
     names: tuple[str, ...] = ()
     config: tuple[str, ...] = ()
     outside: Callable[[Build], tuple[str, ...]] = lambda build: ()
+    present: Callable[[Build], bool] = lambda build: True
+    """Is what the record names, and does not hold itself, still there?"""
     artifact: str = ""
     group: str = "knowledge"
     kinds: tuple[str, ...] = ("polars",)
@@ -125,6 +127,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("chunks", "windows"),
         names=("vectors", "model"),
         config=("embed.enabled", *WINDOWS_OF),
+        present=lambda build: build.vectors_present,
         kinds=("huggingface", "onnx"),
     ),
     Stage(

@@ -143,14 +143,6 @@ def embeddings(build: Build, inputs: Inputs) -> Made:
     return Made(digests=digests, facts=figures, figures=figures)
 
 
-def embeddings_present(build: Build) -> bool:
-    """Are the vectors that the record names still there? Somebody may have emptied the cache."""
-    if not build.config.embed.enabled:
-        return True
-    hashes = build.table("chunks", "windows")["text_hash"].unique()
-    return bool(build.embedder.cache.known(hashes).all())
-
-
 def relations(build: Build, inputs: Inputs) -> Made:
     """Explicit links, what follows from them, copies and see-also."""
     documents, link = inputs["documents"], build.config.link
@@ -191,7 +183,7 @@ def search_database(build: Build, inputs: Inputs) -> Made:
         meta=database_meta(build, inputs.digest),
     )
     facts = {"rows": stored.rows, "hashes": stored.hashes, "hnsw": stored.hnsw}
-    return Made(facts=facts, figures={"bytes": target.stat().st_size, **_counts(stored.rows)})
+    return Made(facts=facts, figures={"bytes": target.stat().st_size})
 
 
 def index_json(build: Build, inputs: Inputs) -> Made:
@@ -253,7 +245,3 @@ def _target(build: Build, name: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     return path
-
-
-def _counts(rows: Mapping[str, int]) -> dict[str, int]:
-    return {f"rows/{name}": count for name, count in sorted(rows.items())}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from syntropy.cli.output import print_json, printable, warn
+from syntropy.cli.output import print_json, printable, split, warn
 from syntropy.cli.place import opened
 from syntropy.contract.config import ChatConfig
 from syntropy.contract.distribution import install_command
@@ -29,7 +29,7 @@ def serve(given: argparse.Namespace) -> int:
     """Serve until the client leaves or a signal comes."""
     from syntropy.tools.toolbox import checked_groups
 
-    groups = checked_groups(_groups(given.tools))
+    groups = checked_groups(tuple(split(given.tools)))
     if given.print_config:
         warn(f"for {CLIENTS[given.print_config]}")
         if given.http:
@@ -68,7 +68,7 @@ def tools(given: argparse.Namespace) -> int:
     from syntropy.tools.table import GROUPS, of_groups
     from syntropy.tools.toolbox import checked_groups, default_groups
 
-    groups = checked_groups(_groups(given.tools))
+    groups = checked_groups(tuple(split(given.tools)))
     if not groups:
         try:
             with opened(given) as knowledge:
@@ -87,7 +87,7 @@ def chat(given: argparse.Namespace) -> int:
     from syntropy.chat.loop import Chat
 
     without = given.tools.strip() == "none"
-    with _toolbox(given, () if without else _groups(given.tools), section="chat") as toolbox:
+    with _toolbox(given, () if without else tuple(split(given.tools)), section="chat") as toolbox:
         with toolbox.publication.current() as edition:
             settings = edition.knowledge.config.chat
         base_url, api_key = _endpoint(given, settings)
@@ -175,10 +175,6 @@ def _endpoint(given: argparse.Namespace, settings: ChatConfig) -> tuple[str, str
     if urlsplit(base_url).scheme not in ("http", "https"):
         raise UsageError(f"{base_url!r} is not the address of an endpoint", hint="give one: http://127.0.0.1:11434/v1")
     return base_url, os.environ.get(settings.api_key_env, "")
-
-
-def _groups(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _arguments(given: argparse.Namespace, groups: tuple[str, ...]) -> list[str]:

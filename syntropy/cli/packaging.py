@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from syntropy.cli.output import print_json, printable, warn
+from syntropy.cli.output import print_json, printable, split, warn
 from syntropy.cli.place import locate
 from syntropy.contract.config import Config, load_config
 from syntropy.contract.errors import UsageError
@@ -27,7 +27,7 @@ def setup(given: argparse.Namespace) -> int:
         warn(printable(warning))
     contexts = menu.contexts
     if given.select:
-        contexts = registry.check_selected(menu, [n.strip() for n in given.select.split(",") if n.strip()])
+        contexts = registry.check_selected(menu, split(given.select))
     if not contexts:
         raise UsageError(f"the registry {menu.name or address} lists nothing", hint="check its contexts")
     checked = manage.check_access(contexts, config)
