@@ -12,7 +12,7 @@ from assets.clock import source_date, synced_at
 from pipeline.embed import weights
 from pipeline.embed.estimate import estimated_seconds
 from pipeline.engine.context import Build, Reporter, Silent
-from pipeline.engine.history import counted, record_failure, record_published
+from pipeline.engine.history import counted, note_sources, record_failure, record_success
 from pipeline.engine.plan import pending
 from pipeline.engine.stages import SCAN
 from pipeline.engine.workspace import Workspace, make_workspace, without_vectors
@@ -136,18 +136,11 @@ def _build(build: Build, *, words_first: bool) -> BuildReport:
             parallel.shutdown()
     counts = counted(workspace)
     outcome = "published" if waiting else "up-to-date"
-    record_published(
-        workspace,
-        build.scan.files,
-        scan=build.scan_digest,
-        outcome=outcome,
-        started=build.started,
-        now=time.time(),
-        diagnostics=counts,
-        changed=len(changed),
-        steps=steps,
-    )
-    seconds = time.time() - build.started
+    now = time.time()
+    if not waiting:  # else the publication noted them
+        note_sources(workspace, build.scan.files, scan=build.scan_digest, started=build.started, now=now)
+    record_success(workspace, outcome, started=build.started, now=now, changed=len(changed), steps=steps)
+    seconds = now - build.started
     return BuildReport(
         outcome, workspace.out, seconds, _fates(build.scan), changed, steps, counts, build.problems, known
     )

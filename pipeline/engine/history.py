@@ -35,29 +35,33 @@ def wanted_digest(workspace: Workspace, scan: str) -> str:
 
 
 def record_published(
-    workspace: Workspace,
-    files: Iterable[SourceFile],
-    *,
-    scan: str,
-    outcome: str,
-    started: float,
-    now: float,
-    diagnostics: Mapping[str, int],
-    changed: int = 0,
-    steps: Mapping[str, float] | None = None,
+    workspace: Workspace, files: Iterable[SourceFile], *, scan: str, outcome: str, started: float, now: float
 ) -> None:
     """Note what is published now, from which files, and that the build went well.
 
     `started`: when the build began to look at the sources; a file changed since then is looked at again.
     """
     note_sources(workspace, files, scan=scan, started=started, now=now)
+    record_success(workspace, outcome, started=started, now=now)
+
+
+def record_success(
+    workspace: Workspace,
+    outcome: str,
+    *,
+    started: float,
+    now: float,
+    changed: int = 0,
+    steps: Mapping[str, float] | None = None,
+) -> None:
+    """Note that a build went well, and what it did."""
     BuildState(
         outcome,
         started,
         now - started,
         str(workspace.out),
         changed=changed,
-        diagnostics=dict(diagnostics),
+        diagnostics=counted(workspace),
         steps=dict(steps or {}),
         published=now,
     ).save(workspace.cache)

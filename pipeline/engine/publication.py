@@ -9,7 +9,7 @@ from pipeline.engine import gate
 from pipeline.engine.artifacts import files_of, place_of, require_staged
 from pipeline.engine.context import Build
 from pipeline.engine.facts import manifest_facts
-from pipeline.engine.history import counted, record_published
+from pipeline.engine.history import record_published
 from pipeline.engine.runner import run_stage
 from pipeline.engine.stages import ARTIFACTS, SCAN, STAGES
 from pipeline.render.manifest_json import render_manifest
@@ -91,7 +91,6 @@ def _tell_readers(build: Build, *, published: bool) -> None:
         outcome="published" if published else "up-to-date",
         started=build.started,
         now=build.clock(),
-        diagnostics=counted(build.workspace),
     )
 
 
