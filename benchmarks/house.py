@@ -9,13 +9,13 @@ import ast
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from benchmarks.common import ROOT, save
+from pipeline.ground.imports import imported_names
 
 PACKAGES = ("syntropy", "pipeline", "assets")
 
@@ -173,27 +173,10 @@ def _imports(modules: dict[str, Path]) -> dict[str, set[str]]:
     """Module -> modules of ours that it imports when it is loaded (not within functions, not for types only)."""
     found: dict[str, set[str]] = defaultdict(set)
     for name, path in modules.items():
-        for target in _imported(ast.parse(path.read_text()).body, name, path.name == "__init__.py", modules):
-            if target != name:
-                found[name].add(target)
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        names = imported_names(ast.parse(path.read_text()), package, later=False)
+        found[name] = {target for target in names if target in modules and target != name}
     return found
-
-
-def _imported(nodes: list[ast.stmt], name: str, is_package: bool, modules: dict[str, Path]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in modules)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parents = name.split(".") if is_package else name.split(".")[:-1]
-                base = ".".join([*parents[: len(parents) - node.level + 1], *([base] if base else [])])
-            for alias in node.names:
-                yield from (t for t in (f"{base}.{alias.name}", base) if t in modules)
-        elif isinstance(node, ast.Try | ast.If | ast.With | ast.ClassDef):
-            yield from _imported([*node.body, *getattr(node, "orelse", [])], name, is_package, modules)
 
 
 def _room(module: str) -> str:

@@ -10,7 +10,6 @@ import ast
 import base64
 import json
 import zlib
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from pipeline.ground.imports import imported_names
 from syntropy.contract.published import DATABASE
 
 ENTRIES = ("syntropy.read.knowledge", "syntropy.search.sql_engine")
@@ -55,28 +55,10 @@ def reader_modules() -> dict[str, str]:
         found[name] = Path(spec.origin).read_text(encoding="utf-8")
         parent = name.rpartition(".")[0]
         package = name if spec.submodule_search_locations else parent
-        waiting += [*filter(None, [parent]), *_imported(ast.parse(found[name]), package)]
+        names = imported_names(ast.parse(found[name]), package, later=True)
+        ours = (other for other in names if other.partition(".")[0] == "syntropy" and _is_module(other))
+        waiting += [*filter(None, [parent]), *ours]
     return found
-
-
-def _imported(tree: ast.Module, package: str) -> Iterator[str]:
-    """Modules of ours that a module imports, be it later, within a function; not those for types."""
-    for_types = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or id(node) in for_types:
-            continue
-        base = node.module or ""
-        if node.level:
-            parents = package.split(".")
-            base = ".".join([*parents[: len(parents) - node.level + 1], *([base] if base else [])])
-        if base.partition(".")[0] == "syntropy":
-            yield base
-            yield from (name for alias in node.names if _is_module(name := f"{base}.{alias.name}"))
 
 
 def _is_module(name: str) -> bool:
