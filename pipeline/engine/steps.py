@@ -22,8 +22,9 @@ from pipeline.embed import weights
 from pipeline.embed.embedding import embed_windows
 from pipeline.engine.context import Build, Inputs
 from pipeline.engine.facts import database_meta, measured_drift, project_name
-from pipeline.extract.extraction import extract_texts
+from pipeline.extract.extraction import extract_texts, shared_of
 from pipeline.extract.merge import merge_documents, unchanged
+from pipeline.formats.shared import KINDS
 from pipeline.ground.digests import digest
 from pipeline.ground.tables import from_rows
 from pipeline.link.drift import measure_drift
@@ -75,9 +76,13 @@ def documents(build: Build, inputs: Inputs) -> Made:
     kept = unchanged(wanted, inputs.former)
     changed = wanted.join(kept.files, on=["package", "path"], how="anti")
     paths = dict(changed.group_by("package", maintain_order=True).agg("path").iter_rows())
-    texts = read_all(build.workspace.root, build.config, build.workspace.own_folders(), paths)
+    together = changed.filter(pl.col("kind").is_in(sorted(KINDS)))
+    grouped = dict(together.group_by("package", maintain_order=True).agg("path").iter_rows())
+    place = (build.workspace.root, build.config, build.workspace.own_folders())
+    shared = shared_of(read_all(*place, grouped), build.config.secrets) if grouped else {}
+    texts = read_all(*place, paths)
     total = int(changed["bytes"].sum())
-    found = extract_texts(texts, build.config.secrets, total=total, progress=build.reporter.advance)
+    found = extract_texts(texts, build.config.secrets, shared=shared, total=total, progress=build.reporter.advance)
     tables = merge_documents(found, kept, wanted, inputs.former)
     return Made(tables, figures={"extracted": changed.height, "reused": len(kept.documents)})
 

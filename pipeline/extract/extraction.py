@@ -10,6 +10,7 @@ import polars as pl
 
 from pipeline.extract.document import Extracted, extract
 from pipeline.formats.expand import expand
+from pipeline.formats.shared import Shared, gather
 from pipeline.ground.deadline import DOCUMENT_SECONDS, deadline
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.ground.parallel import Progress, map_batches
@@ -43,18 +44,27 @@ def extract_texts(
     texts: Iterable[SourceText | Diagnostic],
     secrets: SecretsConfig,
     *,
+    shared: Shared | None = None,
     total: int = 0,
     progress: Progress | None = None,
 ) -> Documents:
     """Rows of each text, credentials replaced; diagnostics among the input (files gone since the scan) pass through.
 
-    `total` is about the texts' size in bytes: much of it is worth more than one process.
+    `shared` is what files of one kind know together; `total` is about the texts' size in bytes: much of it is
+    worth more than one process.
     """
     lost: list[Diagnostic] = []
-    work = partial(_extract_batch, secrets)
+    work = partial(_extract_batch, secrets, shared or {})
     batches = map_batches(work, _texts_of(texts, lost), _size, total=total, progress=progress)
     found = Documents(*collected(TABLES, batches))
     return found._replace(diagnostics=pl.concat([found.diagnostics, from_rows(DIAGNOSTICS, lost)]))
+
+
+def shared_of(texts: Iterable[SourceText | Diagnostic], secrets: SecretsConfig) -> dict[tuple[str, str], Any]:
+    """What the texts of `formats.shared.KINDS` know together, credentials replaced."""
+    found = (text for text in texts if isinstance(text, SourceText))
+    redacted = ((t, redact(t.text, secrets.allow)[0] if secrets.redact else t.text) for t in found)
+    return gather((t.package, t.kind, t.path, text) for t, text in redacted)
 
 
 def _texts_of(items: Iterable[SourceText | Diagnostic], lost: list[Diagnostic]) -> Iterator[SourceText]:
@@ -69,13 +79,13 @@ def _size(source: SourceText) -> int:
     return len(source.text)
 
 
-def _extract_batch(secrets: SecretsConfig, batch: list[SourceText]) -> list[bytes]:
+def _extract_batch(secrets: SecretsConfig, shared: Shared, batch: list[SourceText]) -> list[bytes]:
     rows: list[list[Any]] = [[] for _ in TABLES]
     for given in batch:
         parts: list[list[Any]] = [[] for _ in TABLES]
         try:
             with deadline(DOCUMENT_SECONDS):
-                _read(given, secrets, parts)
+                _read(given, secrets, shared, parts)
         except Exception as error:  # whatever one document's reader raises, the others are read
             parts = [[] for _ in TABLES]
             parts[TABLES.index(DIAGNOSTICS)] = [_unreadable(given, error)]
@@ -84,11 +94,11 @@ def _extract_batch(secrets: SecretsConfig, batch: list[SourceText]) -> list[byte
     return [packed(from_rows(table, members)) for table, members in zip(TABLES, rows, strict=True)]
 
 
-def _read(given: SourceText, secrets: SecretsConfig, rows: list[list[Any]]) -> None:
+def _read(given: SourceText, secrets: SecretsConfig, shared: Shared, rows: list[list[Any]]) -> None:
     """Rows of one file, in the order of `TABLES`."""
     diagnostics: list[Any] = []
     source = _redacted(given, secrets, diagnostics) if secrets.redact else given
-    found = expand(source.text, source.path, source.kind)
+    found = expand(source.text, source.path, source.kind, shared.get((source.package, source.kind)))
     diagnostics += [problem.at("extract", source.package, source.path) for problem in found.problems]
     for page in found.pages:
         _add(rows, extract(source, page._replace(id=well_formed(page.id), text=well_formed(page.text))))

@@ -10,6 +10,7 @@ import polars as pl
 from pipeline.extract.catalog import unique_keys, unique_labels
 from pipeline.extract.extraction import UNREADABLE, Documents
 from pipeline.extract.precedence import prefer_written
+from pipeline.formats.shared import KINDS
 from pipeline.ground.tables import empty, from_rows
 from syntropy.contract.schema import DIAGNOSTICS, FILES
 
@@ -24,11 +25,18 @@ class Unchanged(NamedTuple):
 
 
 def unchanged(wanted: pl.DataFrame, former: Mapping[str, pl.DataFrame]) -> Unchanged:
-    """What of `wanted` (rows of `sources`) was extracted before; `former` are the stage's tables, or empty."""
+    """What of `wanted` (rows of `sources`) was extracted before; `former` are the stage's tables, or empty.
+
+    Files of a kind that is read together (`formats.shared`) are all unchanged, or none of them is.
+    """
     if not former:
         return Unchanged(empty(FILES), pl.Series("document", [], pl.String))
     columns = [c.name for c in FILES.columns]
     same = wanted.select(columns).join(former["files"], on=columns, how="semi")
+    together, group = pl.col("kind").is_in(sorted(KINDS)), ["package", "kind"]
+    now, before = (frame.select(columns).filter(together) for frame in (wanted, former["files"]))
+    touched = pl.concat([now.join(before, on=columns, how="anti"), before.join(now, on=columns, how="anti")])
+    same = same.join(touched.select(group).unique(), on=group, how="anti")
     documents = former["documents"].join(same, left_on=["package", "file"], right_on=["package", "path"], how="semi")
     return Unchanged(same, documents["document"])
 

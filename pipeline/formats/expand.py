@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from pipeline.formats import console, entries, glossary, help_content, openapi, python_cli
+from typing import Any
+
+from pipeline.formats import console, entries, glossary, help_content, openapi, python_cli, script_cli
 from pipeline.formats import jupyter as notebook
+from pipeline.formats.openapi_parts import NO_PARTS
 from pipeline.formats.page import Page, Pages
 
 SCRIPTS = (".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs")
 
 
-def expand(text: str, path: str, kind: str) -> Pages:
-    """The pages of a file; `kind` is that of its source. A file of any other form is one page, as it is."""
+def expand(text: str, path: str, kind: str, shared: Any = None) -> Pages:
+    """The pages of a file; `kind` is that of its source. A file of any other form is one page, as it is.
+
+    `shared` is what `shared.gather` found in all files of the kind.
+    """
     lower = path.lower()
     if lower.endswith(".ipynb"):
         return notebook.pages(text, kind)
     if kind == "console":
-        return console.pages(text, path)
+        return console.pages(text, path, shared or console.NOTHING_SHARED)
+    if kind == "cli" and lower.endswith(SCRIPTS):
+        return script_cli.pages(text, path)
     if kind == "cli":
         return python_cli.pages(text, path)
     if kind == "openapi":
-        return openapi.pages(text, path)
+        return openapi.pages(text, path, shared or NO_PARTS)
     if kind == "glossary":
         return glossary.pages(text, path)
     if kind == "entries" and lower.endswith((".json", ".yaml", ".yml")):

@@ -1,7 +1,7 @@
 """OpenAPI 3 descriptions and `@openapi` comments in route files: one page an operation (TASK-KB-009).
 
-References inside of the document are followed; a cycle ends where it closes. Remote ones are named and
-never fetched.
+References are followed, within the document and into the project's other ones; a cycle ends where it closes.
+Remote ones are named and never fetched.
 """
 
 from __future__ import annotations
@@ -11,15 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote
 
-import yaml
-
-from pipeline.formats.entries import GENERATED, MAX_DEPTH, page_of, parse
+from pipeline.formats.entries import GENERATED, page_of, parse
+from pipeline.formats.openapi_parts import DATA, NO_PARTS, Parts, absolute, read_comments, resolve
 from pipeline.formats.page import Pages, fence, one_line, table
-from pipeline.formats.typescript import line_of, text_of, walk
-from pipeline.formats.typescript import parse as parse_typescript
-from pipeline.text.safe_yaml import RefusedYamlError, load_yaml, plain
 from syntropy.contract.identity import slugify
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -30,72 +25,58 @@ MAX_VISITS = 1_000
 MAX_REFERENCES = 32
 """References followed one after the other."""
 
-_COMMENT_LINE = re.compile(r"^[ \t]*\*[ \t]?", re.MULTILINE)
-_TAG = re.compile(r"@(?:openapi|swagger)\b")
 
+def pages(text: str, path: str, parts: Parts = NO_PARTS) -> Pages:
+    """One page an operation of a YAML or JSON description, or of the comments of a source file.
 
-def pages(text: str, path: str) -> Pages:
-    """One page an operation of a YAML or JSON description, or of the comments of a source file."""
+    `parts` are what the project's other files say.
+    """
     found = Pages()
-    if path.endswith((".yaml", ".yml", ".json")):
-        try:
-            data = parse(text, path)
-        except ValueError as error:
-            found.problem("bad-openapi", getattr(error, "lineno", 0), f"cannot be read: {error}", "fix the file")
-            return found
-        if isinstance(data, Mapping) and "swagger" in data:
-            found.problem("bad-openapi", 1, f"is Swagger {data['swagger']}; OpenAPI 3.x is read", "convert it")
-            return found
-        if not isinstance(data, Mapping) or not isinstance(data.get("paths", data.get("webhooks")), Mapping):
-            found.problem("bad-openapi", 1, "holds no paths", "exclude it, or fix the description")
-            return found
-        if not str(data.get("openapi", "3.")).startswith("3."):
-            found.problem("bad-openapi", 1, f"is OpenAPI {data.get('openapi')}; 3.x is read", "convert it to OpenAPI 3")
-            return found
-        _Description(data, path, found).read()
+    if not path.endswith(DATA):
+        comments = read_comments(text, path)
+        for line, message in comments.problems:
+            found.problem("bad-openapi", line, f"its @openapi comment is not YAML: {message}", "fix it")
+        _Description(comments.description, path, found, parts).read()
         return found
-    merged: dict[str, Any] = {"paths": {}, "components": {}}
-    for line, block in _comment_blocks(text, path):
-        try:
-            data = plain(load_yaml(block, max_depth=MAX_DEPTH))
-        except (RefusedYamlError, yaml.YAMLError) as error:
-            found.problem("bad-openapi", line, f"its @openapi comment is not YAML: {one_line(str(error))}", "fix it")
-            continue
-        _merge(merged, data)
-    _Description(merged, path, found).read()
+    try:
+        data = absolute(parse(text, path), path)
+    except ValueError as error:
+        found.problem("bad-openapi", getattr(error, "lineno", 0), f"cannot be read: {error}", "fix the file")
+        return found
+    if isinstance(data, Mapping) and "swagger" in data:
+        found.problem("bad-openapi", 1, f"is Swagger {data['swagger']}; OpenAPI 3.x is read", "convert it")
+    elif not isinstance(data, Mapping) or not isinstance(data.get("paths", data.get("webhooks")), Mapping):
+        if not _is_part(path, parts):
+            found.problem("bad-openapi", 1, "holds no paths", "exclude it, or fix the description")
+    elif not str(data.get("openapi", "3.")).startswith("3."):
+        found.problem("bad-openapi", 1, f"is OpenAPI {data.get('openapi')}; 3.x is read", "convert it to OpenAPI 3")
+    else:
+        _Description(data, path, found, parts).read()
     return found
 
 
-def _comment_blocks(text: str, path: str) -> Iterator[tuple[int, str]]:
-    for node in walk(parse_typescript(text, path)):
-        comment = text_of(node) if node.type == "comment" else ""
-        tag = _TAG.search(comment) if comment.startswith("/**") else None
-        if tag:
-            yield line_of(node), _COMMENT_LINE.sub("", comment[tag.end() :].removesuffix("*/"))
-
-
-def _merge(merged: dict[str, Any], data: Any) -> None:
-    if not isinstance(data, Mapping):
-        return
-    for key, value in data.items():
-        if key.startswith("/") and isinstance(value, Mapping):
-            merged["paths"].setdefault(key, {}).update(value)
-        elif key == "paths" and isinstance(value, Mapping):
-            _merge(merged, value)
-        elif key == "components" and isinstance(value, Mapping):
-            for part, members in value.items():
-                if isinstance(members, Mapping):
-                    merged["components"].setdefault(part, {}).update(members)
+def _is_part(path: str, parts: Parts) -> bool:
+    """Does another file refer to this one?"""
+    stack = [data for name, data in parts.files.items() if name != path]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Mapping):
+            if str(value.get("$ref", "")).startswith(f"{path}#"):
+                return True
+            stack += value.values()
+        elif isinstance(value, list):
+            stack += value
+    return False
 
 
 class _Description:
-    """One description; what its references name is looked up in it alone."""
+    """One description; what its references name is looked up in it, then in the project's other files."""
 
-    def __init__(self, data: Mapping[str, Any], path: str, found: Pages) -> None:
-        self._data, self._path, self._found = data, path, found
+    def __init__(self, data: Mapping[str, Any], path: str, found: Pages, parts: Parts) -> None:
+        self._data, self._path, self._found, self._parts = data, path, found, parts
         self._reported: set[str] = set()
         self._visits = 0
-        info = data.get("info") if isinstance(data.get("info"), Mapping) else {}
+        info = self._said("info")
         self._title = one_line(str(info.get("title") or "")) if isinstance(info, Mapping) else ""
 
     def read(self) -> None:
@@ -113,16 +94,23 @@ class _Description:
                     if isinstance(item.get(method), Mapping):
                         self._operation(str(route), method, item[method], shared or [])
 
+    def _said(self, key: str) -> Any:
+        """What the description says at its top, or the project's definition where it is silent."""
+        return self._data[key] if key in self._data else self._parts.definition.get(key)
+
     def _operation(self, route: str, method: str, operation: Mapping[str, Any], shared: list[Any]) -> None:
         call = f"{method.upper()} {route}"
         name = str(operation.get("operationId") or "")
         tags = [str(tag) for tag in operation.get("tags") or [] if isinstance(tag, str)]
         deprecated = "**Deprecated.**" if operation.get("deprecated") is True else ""
+        servers = server_paths(operation.get("servers") or self._said("servers"))
         content = "\n\n".join(
             filter(
                 None,
                 (
                     deprecated,
+                    as_called(method, route, servers),
+                    self._authentication(operation),
                     str(operation.get("description") or ""),
                     self._parameters(operation, shared),
                     self._body(operation.get("requestBody")),
@@ -140,10 +128,47 @@ class _Description:
             "summary": summary,
             "content": content,
             "keywords": list(dict.fromkeys([*tags, *re.findall(r"[a-zA-Z][\w-]*", route)])),
-            "aliases": list(dict.fromkeys(filter(None, (name, summary)))),
+            "aliases": list(
+                dict.fromkeys(
+                    filter(
+                        None,
+                        (name, summary, *(f"{method.upper()} {r}" for r in full_routes(route, servers) if r != route)),
+                    )
+                )
+            ),
             "source": f"{GENERATED}{self._path}",
         }
         self._found.add(page_of(entry))
+
+    def _authentication(self, operation: Mapping[str, Any]) -> str:
+        """Which of the declared schemes a call needs; empty where nothing is said of it."""
+        wanted = operation["security"] if "security" in operation else self._said("security")
+        if not isinstance(wanted, list):
+            return ""
+        if not wanted:
+            return "**Authentication:** none"
+        ways = []
+        for way in wanted:
+            named = way.items() if isinstance(way, Mapping) else ()
+            ways.append(" and ".join(self._scheme(str(name), scopes) for name, scopes in named) or "none")
+        return "**Authentication:** " + ", or ".join(ways)
+
+    def _scheme(self, name: str, scopes: Any) -> str:
+        pointer = f"/components/securitySchemes/{name.replace('~', '~0').replace('/', '~1')}"
+        places = (self._data, self._parts.definition)
+        declared = self._resolved(next((found for data in places for found in resolve(pointer, data)), None))
+        scheme: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
+        kind = str(scheme.get("type", ""))
+        shown = {
+            "http": f"HTTP {scheme.get('scheme', '')} {scheme.get('bearerFormat') or ''}".strip(),
+            "apiKey": f"{scheme.get('in', '')} `{scheme.get('name', '')}`",
+            "oauth2": "OAuth 2",
+            "openIdConnect": "OpenID Connect",
+        }.get(kind, kind)
+        told = one_line(str(scheme.get("description") or ""))
+        needs = [str(scope) for scope in scopes] if isinstance(scopes, list) else []
+        details = "; ".join(filter(None, (shown, told, f"scopes {', '.join(needs)}" if needs else "")))
+        return f"`{name}`{f' ({details})' if details else ''}"
 
     def _parameters(self, operation: Mapping[str, Any], shared: list[Any]) -> str:
         own = operation.get("parameters")
@@ -158,7 +183,7 @@ class _Description:
                 where,
                 self._type(parameter.get("schema")),
                 "yes" if parameter.get("required") is True else "no",
-                str(parameter.get("description") or ""),
+                _with_example(str(parameter.get("description") or ""), self._example_of_parameter(parameter)),
             ]
             for (name, where), parameter in merged.items()
         ]
@@ -197,7 +222,9 @@ class _Description:
             if lines:
                 more = ["- …"] if len(lines) > MAX_SCHEMA_LINES else []
                 yield f"`{media}`:\n\n" + "\n".join(lines[:MAX_SCHEMA_LINES] + more)
-            for example in self._examples(described):
+            given = list(self._examples(described))
+            made = [] if given else list(self._example(described.get("schema"), 0, ()))
+            for example in given or made:
                 yield "Example:\n\n" + fence(json.dumps(example, indent=2, ensure_ascii=False), "json")
 
     def _examples(self, described: Mapping[str, Any]) -> Iterator[Any]:
@@ -211,6 +238,41 @@ class _Description:
         schema = self._resolved(described.get("schema"))
         if "example" not in described and not named and isinstance(schema, Mapping) and "example" in schema:
             yield schema["example"]
+
+    def _example(self, given: Any, depth: int, seen: tuple[str, ...]) -> Iterator[Any]:
+        """An example put together of those the properties have; nothing where none has one."""
+        name, schema = self._name(given), self._resolved(given)
+        self._visits += 1
+        if not isinstance(schema, Mapping) or depth > 6 or (name and name in seen) or self._visits > MAX_VISITS:
+            return
+        for key in ("example", "const", "default"):
+            if key in schema and (key == "example" or depth):
+                yield schema[key]
+                return
+        if isinstance(schema.get("examples"), list) and schema["examples"]:
+            yield schema["examples"][0]
+            return
+        names = (*seen, name) if name else seen
+        if isinstance(schema.get("items"), Mapping):
+            yield from ([item] for item in self._example(schema["items"], depth + 1, names))
+            return
+        made: dict[str, Any] = {}
+        for member in schema["allOf"] if isinstance(schema.get("allOf"), list) else []:
+            made |= next((part for part in self._example(member, depth, names) if isinstance(part, dict)), {})
+        properties = schema.get("properties")
+        for key, value in properties.items() if isinstance(properties, Mapping) else ():
+            made |= {str(key): part for part in self._example(value, depth + 1, names)}
+        required = schema.get("required") if isinstance(schema.get("required"), list) else []
+        some = properties if isinstance(properties, Mapping) else {}
+        if made and 2 * len(made) >= len(some) and all(name in made for name in required or []):
+            yield made  # one that lacks what a call needs, or most of an answer, would mislead
+
+    def _example_of_parameter(self, parameter: Mapping[str, Any]) -> Any:
+        schema = self._resolved(parameter.get("schema"))
+        named = parameter.get("examples")
+        for value in named.values() if isinstance(named, Mapping) else ():
+            return value.get("value") if isinstance(value, Mapping) else None
+        return parameter.get("example", schema.get("example") if isinstance(schema, Mapping) else None)
 
     def _schema(self, given: Any, depth: int, seen: tuple[str, ...]) -> Iterator[str]:
         """Properties as a nested list; a schema inside of itself is named only."""
@@ -229,6 +291,7 @@ class _Description:
         for key, value in properties.items() if isinstance(properties, Mapping) else ():
             about = self._resolved(value)
             described = one_line(str(about.get("description") or "")) if isinstance(about, Mapping) else ""
+            described = _with_example(described, about.get("example") if isinstance(about, Mapping) else None)
             must = ", required" if key in (required or []) else ""
             yield f"{'  ' * depth}- `{key}` ({self._type(value)}{must}){f': {described}' if described else ''}"
             yield from self._schema(value, depth + 1, names)
@@ -260,20 +323,55 @@ class _Description:
             if reference in followed or len(followed) > MAX_REFERENCES:
                 return self._report(reference, "refers to itself")
             followed.add(reference)
-            if not reference.startswith("#/"):
+            file, _, pointer = reference.partition("#")
+            if "://" in file:
                 return self._report(reference, "is remote and not fetched")
-            given = self._data
-            for part in reference[2:].split("/"):
-                key = unquote(part).replace("~1", "/").replace("~0", "~")
-                if isinstance(given, list) and key.isdigit() and int(key) < len(given):
-                    given = given[int(key)]
-                elif isinstance(given, Mapping) and key in given:
-                    given = given[key]
-                else:
-                    return self._report(reference, "does not exist")
+            if file and file != self._path and file not in self._parts.files:
+                return self._report(reference, "names a file that is not read as OpenAPI")
+            places = [self._parts.files[file]] if file in self._parts.files else [self._data, self._parts.definition]
+            found = [value for data in places for value in resolve(pointer, data)]
+            if not found:
+                return self._report(reference, "does not exist")
+            given = found[0]
         return given
 
     def _report(self, reference: str, why: str) -> None:
         if reference not in self._reported:
             self._reported.add(reference)
             self._found.problem("openapi-reference", 0, f"$ref {reference!r} {why}", "fix it, or put it into the file")
+
+
+def server_paths(servers: Any) -> list[tuple[str, str]]:
+    """(url, path below the host) of each server; variables have their defaults."""
+    found = []
+    for server in servers if isinstance(servers, list) else []:
+        url = server.get("url") if isinstance(server, Mapping) else None
+        if not isinstance(url, str):
+            continue
+        variables = server.get("variables") if isinstance(server.get("variables"), Mapping) else {}
+        for name, variable in variables.items():
+            default = variable.get("default") if isinstance(variable, Mapping) else None
+            url = url.replace(f"{{{name}}}", str(default)) if default is not None else url
+        found.append((url, re.sub(r"^[a-z+]+://[^/]*", "", url).rstrip("/")))
+    return found
+
+
+def full_routes(route: str, servers: list[tuple[str, str]]) -> list[str]:
+    """The route behind each different path of the servers; many descriptions spell that path out already."""
+    paths = dict.fromkeys(path for _, path in servers)
+    return list(dict.fromkeys(route if route.startswith(f"{path}/") else f"{path}{route}" for path in paths)) or [route]
+
+
+def as_called(method: str, route: str, servers: list[tuple[str, str]]) -> str:
+    """The operation with its base path, and the servers."""
+    if not servers:
+        return ""
+    calls = [f"`{method.upper()} {full}`" for full in full_routes(route, servers)]
+    return f"**Call:** {' or '.join(calls)}\n\n**Servers:** {', '.join(f'`{url}`' for url, _ in servers)}"
+
+
+def _with_example(described: str, example: Any) -> str:
+    if example is None:
+        return described
+    shown = example if isinstance(example, str) else json.dumps(example, ensure_ascii=False, default=str)
+    return f"{described}{' ' if described else ''}Example: `{one_line(shown)[:120].replace('`', '')}`"

@@ -31,7 +31,7 @@ _DATA = frozenset({".json", ".yaml", ".yml"})
 SUFFIXES = {
     "entries": MARKDOWN | _DATA | _SCRIPTS,
     "console": _SCRIPTS,
-    "cli": frozenset({".py"}),
+    "cli": frozenset({".py"}) | _SCRIPTS,
     "openapi": _DATA | _SCRIPTS,
     "glossary": frozenset({".csv", ".tsv"}),
     "canonical": MARKDOWN,

@@ -63,7 +63,7 @@ class SourcesConfig:
     )
     entries: tuple[str, ...] = _doc("entries: commands, guides, features, settings", ("knowledge/**",))
     consoles: tuple[str, ...] = _doc("TypeScript sources of command consoles", ())
-    command_lines: tuple[str, ...] = _doc("Python sources of command lines", ())
+    command_lines: tuple[str, ...] = _doc("Python and TypeScript sources of command lines", ())
     openapi: tuple[str, ...] = _doc(
         "OpenAPI 3 descriptions, and sources with @openapi comments",
         ("**/openapi.yaml", "**/openapi.yml", "**/openapi.json"),

@@ -153,3 +153,135 @@ def test_a_syntax_error_is_reported():
     found = console.pages("function f(args: string[]) { switch (args[0]) { case 'a': go(); } }\nconst = ;\n", "a.ts")
     assert "typescript-syntax" in [p.code for p in found.problems]
     assert [p.id for p in found.pages] == ["cmd-a"]
+
+
+BINDINGS = {
+    "a default word": "const verb = args[0] || 'one'; switch (verb) { case 'one': a(); break; case 'two': b(); }",
+    "a nullish default": "const verb = args[0] ?? 'one'; switch (verb) { case 'one': a(); break; case 'two': b(); }",
+    "a conditional": "const verb = args.length ? args[0] : 'one'; switch (verb) { case 'one': a(); break; case 'two': b(); }",
+    "a shifted list": "const verb = args.shift(); switch (verb) { case 'one': a(); break; case 'two': b(); }",
+    "a case that falls into the default": "switch (args[0]) { case 'two': b(); break; case 'one': default: a(); }",
+    "a test beside another": "if (args[0] === 'one' && args.length > 1) { a(); } else if (args[0] === 'two') { b(); }",
+    "a map of handlers": "const m = new Map([['one', a], ['two', b]]); m.get(args[0])?.();",
+    "rows that are searched": "const rows = [{ name: 'one', run: a }, { name: 'two', run: b }]; rows.find(r => r.name === args[0])?.run();",
+    "an argument vector": "const v = process.argv.slice(2); switch (v[0]) { case 'one': a(); break; case 'two': b(); }",
+}
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_every_way_to_bind_a_word(binding):
+    text = f"function run(args: string[]) {{ {BINDINGS[binding]} }}"
+    assert sorted(c.words for c in read_commands(text, "a.ts")[0]) == [("one",), ("two",)]
+
+
+def test_a_trimmed_line_is_compared_and_then_split():
+    text = """
+      const submit = (typed: string) => {
+        const line = typed.trim();
+        if (line === 'help') { show(); } else if (line.startsWith('depot ')) { depot(line); }
+      };
+      const depot = (line: string) => {
+        const parts = line.split(' ');
+        parts.shift();
+        switch (parts[0]) { case 'open': open(parts.slice(1)); break; case 'shut': shut(); }
+      };"""
+    found = {c.words: c.aliases for c in read_commands(text, "a.ts")[0]}
+    assert found == {("help",): [], ("open",): [("depot", "open")], ("shut",): [("depot", "shut")]}
+
+
+def test_a_handler_is_given_a_word_under_another_name():
+    text = """
+      function run(args: string[]) {
+        const what = args[0];
+        const verb = args[1] || 'list';
+        const rest = args.slice(2);
+        switch (what) { case 'bins': bins(verb, rest); break; case 'racks': racks(verb, rest); }
+      }
+      const bins = async (action: string, given: string[]) => {
+        switch (action) { case 'list': a(); break; case 'drop': b(); break; default: print('Unknown'); }
+      };
+      const racks = async (action: string, given: string[]) => { switch (action) { case 'list': default: a(); } };"""
+    words = {c.words for c in read_commands(text, "a.ts")[0]}
+    assert words == {("bins", "list"), ("bins", "drop"), ("racks", "list")}
+
+
+def test_a_handler_called_with_a_spelled_out_word_does_only_that():
+    text = """
+      function run(args: string[]) { switch (args[0]) { case 'make': word(['new', ...args.slice(1)]); break; case 'word': word(args.slice(1)); } }
+      function word(args: string[]) { switch (args[0]) { case 'new': a(); break; case 'old': b(); } }"""
+    assert {c.words for c in read_commands(text, "a.ts")[0]} == {("make",), ("word", "new"), ("word", "old")}
+
+
+def test_a_list_of_words_that_only_prepares_is_no_command():
+    text = """
+      function run(line: string) {
+        const first = line.split(' ')[0];
+        let whole = line;
+        if (['bins', 'racks'].includes(first)) { whole = `depot ${line}`; }
+        switch (first) { case 'bins': go(); break; case 'racks': stop(); }
+      }"""
+    found = {c.words: c.aliases for c in read_commands(text, "a.ts")[0]}
+    assert found == {("bins",): [], ("racks",): []}
+
+
+def test_what_is_split_within_a_case_is_a_parameter():
+    text = """
+      function run(args: string[]) {
+        switch (args[0]) {
+          case 'find': {
+            const [field, ...values] = args[1].split(':');
+            switch (field) { case 'name': a(); break; case 'size': b(); }
+          }
+        }
+      }"""
+    assert [c.words for c in read_commands(text, "a.ts")[0]] == [("find",)]
+
+
+HELP = """
+  export const Help = () => (
+    <table><tbody>
+      <tr><td className="name">bins drop &lt;id&gt;</td><td>Takes a bin off the floor</td></tr>
+      <tr><td className="name">bins paint &lt;id&gt;</td><td>Gives it a colour</td></tr>
+    </tbody></table>);
+"""
+
+
+def test_help_in_jsx_describes_and_reports_what_is_gone():
+    body = "function run(args: string[]) { switch (args[0]) { case 'bins': switch (args[1]) { case 'drop': a(); } } }"
+    commands, gone = read_commands(body + HELP, "a.tsx")
+    assert [(c.words, c.description, c.usage) for c in commands] == [
+        (("bins", "drop"), "Takes a bin off the floor", "bins drop <id>")
+    ]
+    assert [words for words, _ in gone] == ["bins paint"]
+
+
+def test_help_of_another_file_describes_the_commands():
+    body = "function run(args: string[]) { switch (args[0]) { case 'bins': switch (args[1]) { case 'drop': a(); } } }"
+    shared = console.gather([(body, "run.ts"), (HELP, "help.tsx")])
+    page = console.pages(body, "run.ts", shared).pages[0]
+    assert "summary: Takes a bin off the floor" in page.text
+    told = console.pages(HELP, "help.tsx", shared)
+    assert [p.code for p in told.problems] == ["gone-command"]
+
+
+def test_printed_help_and_comments_describe_what_no_table_does():
+    text = """
+      function run(args: string[]) { switch (args[0]) { case 'scan': scan(args); break; case 'load': load(args); break; case 'wipe': wipe(args); } }
+      const show = () => print(`Commands:\\n  scan <dock>    Looks at a dock\\n`);
+      // ===== LOAD A TRUCK =====
+      const load = (args: string[]) => { print(args[1]); };
+      const wipe = (args: string[]) => { print('Usage: wipe <dock>'); print('Cleans the dock for the next truck'); };"""
+    found = {c.words[0]: c.description for c in read_commands(text, "a.ts")[0]}
+    assert found == {
+        "scan": "Looks at a dock",
+        "load": "Load a truck",
+        "wipe": "Cleans the dock for the next truck",
+    }
+
+
+def test_the_work_is_bounded():
+    calls = "".join(
+        f"function f{n}(a: string[]) {{ switch (a[0]) {{ case 'x': f{n + 1}(a.slice(1)); break; case 'y': f{n + 1}(a.slice(1)); }} }}\n"
+        for n in range(40)
+    )
+    assert len(read_commands(calls, "a.ts")[0]) < 10_000

@@ -4,7 +4,7 @@ import json
 
 import yaml
 
-from pipeline.formats import openapi
+from pipeline.formats import openapi, openapi_parts
 from pipeline.formats.expand import expand
 from pipeline.text.frontmatter import read_frontmatter
 from tests.conftest import ROOT
@@ -81,3 +81,75 @@ def test_deep_nesting_and_alias_bombs_are_refused():
 def test_what_is_no_description_has_no_page():
     assert expand("{}", "openapi.json", "openapi").pages == []
     assert "3.x" in openapi.pages('{"openapi": "2.0", "paths": {}}', "a.json").problems[0].message
+
+
+DEFINITION = """
+  export const options = { definition: {
+    openapi: '3.0.3', info: { title: 'Depot' },
+    servers: [{ url: 'https://{host}/api/v2', variables: { host: { default: 'depot.example' } } }],
+    security: [{ Badge: [] }],
+    components: {
+      securitySchemes: { Badge: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, Key: { type: 'apiKey', in: 'header', name: 'X-Key' } },
+      schemas: { Bin: { type: 'object', required: ['id'], properties: {
+        id: { type: 'string', example: 'b-1' }, size: { type: 'integer', example: 3 }, made: makeSchema() } } } } } };
+"""
+ROUTES = """
+/**
+ * @openapi
+ * /bins/{id}:
+ *   get:
+ *     summary: Gets a bin
+ *     responses:
+ *       200: { description: ok, content: { application/json: { schema: { $ref: '#/components/schemas/Bin' } } } }
+ *   delete:
+ *     security: []
+ *     responses: { 204: { description: gone } }
+ *   put:
+ *     security: [{ Key: [] }]
+ *     responses: { 200: { description: '#', content: { application/json: { schema: { $ref: '#/components/schemas/Nowhere' } } } } }
+ */
+"""
+
+
+def test_comments_are_read_with_the_definition_of_another_file():
+    parts = openapi_parts.gather([(DEFINITION, "config/swagger.ts"), (ROUTES, "routes/bins.ts")])
+    found = openapi.pages(ROUTES, "routes/bins.ts", parts)
+    get, put, delete = (page.text for page in found.pages)
+    assert "**Call:** `GET /api/v2/bins/{id}`" in get
+    assert "- GET /api/v2/bins/{id}\n" in get
+    assert "`https://depot.example/api/v2`" in get
+    assert "**Authentication:** `Badge` (HTTP bearer JWT)" in get
+    assert "**Authentication:** none" in delete
+    assert "`Key` (header `X-Key`)" in put
+    assert "- `id` (string, required): Example: `b-1`" in get
+    assert '"id": "b-1",\n  "size": 3' in get
+    assert [p.message for p in found.problems] == ["$ref '#/components/schemas/Nowhere' does not exist"]
+    assert openapi.pages(DEFINITION, "config/swagger.ts", parts).problems == []
+
+
+def test_a_base_path_that_a_route_spells_out_is_not_doubled():
+    text = "openapi: 3.0.0\nservers: [{url: 'https://d.example/api'}]\npaths:\n  /api/bins: {get: {responses: {}}}\n  /racks: {get: {responses: {}}}\n"
+    first, second = (page.text for page in openapi.pages(text, "openapi.yaml").pages)
+    assert "`GET /api/bins`" in first
+    assert "/api/api" not in first
+    assert "`GET /api/racks`" in second
+
+
+def test_a_description_over_several_files():
+    files = {
+        "api/openapi.yaml": "openapi: 3.1.0\npaths:\n  /bins: {$ref: 'paths/bins.yaml#/bins'}\n",
+        "api/paths/bins.yaml": "bins:\n  get:\n    responses:\n      200: {description: ok, content: {application/json: {schema: {$ref: '../schemas.yaml#/Bin'}}}}\n",
+        "api/schemas.yaml": "Bin: {type: object, properties: {rack: {$ref: '#/Rack'}}}\nRack: {type: object, properties: {row: {type: integer, description: From the door}}}\n",
+    }
+    parts = openapi_parts.gather([(text, path) for path, text in files.items()])
+    page = openapi.pages(files["api/openapi.yaml"], "api/openapi.yaml", parts)
+    assert page.problems == []
+    assert "`row` (integer): From the door" in page.pages[0].text
+    assert openapi.pages(files["api/schemas.yaml"], "api/schemas.yaml", parts).problems == []
+    assert [p.code for p in openapi.pages("Lost: {}\n", "api/lost.yaml", parts).problems] == ["bad-openapi"]
+
+
+def test_an_example_that_lacks_most_is_not_made():
+    schema = "{type: object, properties: {a: {type: string, example: x}, b: {type: string}, c: {type: string}}}"
+    text = f"openapi: 3.0.0\npaths:\n  /x: {{post: {{requestBody: {{content: {{application/json: {{schema: {schema}}}}}}}, responses: {{}}}}}}\n"
+    assert "```json" not in openapi.pages(text, "openapi.yaml").pages[0].text

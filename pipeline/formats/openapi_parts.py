@@ -1,0 +1,137 @@
+"""What the OpenAPI descriptions of one project know together: components, servers, security, files by path.
+
+swagger-jsdoc merges the comments of many route files with one definition; other projects spread a description
+over files that refer to each other. An operation is read with all of it at hand.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import yaml
+
+from pipeline.formats.entries import MAX_DEPTH, parse
+from pipeline.formats.page import one_line
+from pipeline.formats.typescript import UNKNOWN, line_of, literal, text_of, walk
+from pipeline.formats.typescript import parse as parse_typescript
+from pipeline.text.safe_yaml import RefusedYamlError, load_yaml, plain
+
+DATA = (".yaml", ".yml", ".json")
+_COMMENT_LINE = re.compile(r"^[ \t]*\*[ \t]?", re.MULTILINE)
+_TAG = re.compile(r"@(?:openapi|swagger)\b")
+
+
+class Parts(NamedTuple):
+    """A description without its paths; `files` are whole documents by path, references in them absolute."""
+
+    definition: Mapping[str, Any]
+    files: Mapping[str, Any]
+
+
+NO_PARTS = Parts({}, {})
+
+
+class Comments(NamedTuple):
+    """What the comments and definitions of a source file say, and (line, message) of those that cannot be read."""
+
+    description: dict[str, Any]
+    problems: list[tuple[int, str]]
+
+
+def gather(files: Iterable[tuple[str, str]]) -> Parts:
+    """From (text, path) of all files of a project that are read as OpenAPI; what cannot be read is left out."""
+    merged: dict[str, Any] = {"paths": {}, "components": {}}
+    documents: dict[str, Any] = {}
+    for text, path in files:
+        try:
+            if not path.endswith(DATA):
+                _merge(merged, read_comments(text, path).description)
+                continue
+            data = absolute(parse(text, path), path)
+        except (ValueError, RecursionError):
+            continue  # reported when the file itself is read
+        documents[path] = data
+        if isinstance(data, Mapping) and not isinstance(data.get("paths"), Mapping):
+            _merge(merged, data)  # a file of components only
+    merged.pop("paths")
+    return Parts(merged, documents)
+
+
+def read_comments(text: str, path: str) -> Comments:
+    """The `@openapi` comments of a source file, and definitions it hands to swagger-jsdoc, as one description."""
+    merged: dict[str, Any] = {"paths": {}, "components": {}}
+    problems: list[tuple[int, str]] = []
+    for node in walk(parse_typescript(text, path)):
+        if node.type == "object" and "openapi" in text_of(node)[:400]:
+            value = _known(literal(node))
+            if isinstance(value, dict) and str(value.get("openapi", "")).startswith("3"):
+                _merge(merged, value)
+        comment = text_of(node) if node.type == "comment" else ""
+        tag = _TAG.search(comment) if comment.startswith("/**") else None
+        if tag is None:
+            continue
+        block = _COMMENT_LINE.sub("", comment[tag.end() :].removesuffix("*/"))
+        try:
+            _merge(merged, plain(load_yaml(block, max_depth=MAX_DEPTH)))
+        except (RefusedYamlError, yaml.YAMLError) as error:
+            problems.append((line_of(node), one_line(str(error))))
+    return Comments(merged, problems)
+
+
+def absolute(data: Any, path: str) -> Any:
+    """The document with references to files made relative to the project: `../x.yaml#/A` → `api/x.yaml#/A`."""
+    if isinstance(data, Mapping):
+        return {
+            key: _absolute_reference(value, path) if key == "$ref" and isinstance(value, str) else absolute(value, path)
+            for key, value in data.items()
+        }
+    return [absolute(item, path) for item in data] if isinstance(data, list) else data
+
+
+def resolve(pointer: str, data: Any) -> Iterator[Any]:
+    """What a JSON pointer (`/components/schemas/User`) names in a document, if anything."""
+    for part in pointer.lstrip("/").split("/") if pointer.strip("/") else ():
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(data, list) and key.isdigit() and int(key) < len(data):
+            data = data[int(key)]
+        elif isinstance(data, Mapping) and key in data:
+            data = data[key]
+        else:
+            return
+    yield data
+
+
+def _absolute_reference(reference: str, path: str) -> str:
+    file, mark, pointer = reference.partition("#")
+    if "://" in file:
+        return reference
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+    return f"{place}{mark or '#'}{pointer}"
+
+
+def _merge(merged: dict[str, Any], data: Any) -> None:
+    if not isinstance(data, Mapping):
+        return
+    for key, value in data.items():
+        if str(key).startswith("/") and isinstance(value, Mapping):
+            merged["paths"].setdefault(key, {}).update(value)
+        elif key == "paths" and isinstance(value, Mapping):
+            _merge(merged, value)
+        elif key == "components" and isinstance(value, Mapping):
+            for part, members in value.items():
+                if isinstance(members, Mapping):
+                    held = merged["components"].setdefault(part, {})
+                    held.update({name: member for name, member in members.items() if name not in held})
+        elif key in ("servers", "security", "info", "openapi"):
+            merged.setdefault(key, value)
+
+
+def _known(value: Any) -> Any:
+    """A literal without the parts that only a running program has."""
+    if isinstance(value, dict):
+        return {key: _known(item) for key, item in value.items() if item is not UNKNOWN}
+    return [_known(item) for item in value if item is not UNKNOWN] if isinstance(value, list) else value
