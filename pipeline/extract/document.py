@@ -56,7 +56,8 @@ def extract(source: SourceText, page: Page) -> Extracted:
     """All rows of one page of a file. Never raises for bad input: what is wrong becomes a diagnostic."""
     suffix = "." + source.path.rpartition(".")[2].lower()
     path = f"{source.path}#{page.id}" if page.id else source.path
-    part = source._replace(path=path, kind=page.kind, text=page.text)
+    about = "{}" if page.id else source.metadata  # what another file says is said of the whole
+    part = source._replace(path=path, kind=page.kind, text=page.text, metadata=about)
     name = source.path.rpartition("/")[2].lower()
     if page.text is not source.text or suffix in MARKDOWN or _LLMS.match(name):
         found = _markdown(part)

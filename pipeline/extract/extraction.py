@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,12 +10,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pipeline.extract.document import Extracted, extract
+from pipeline.formats.entity_sections import SECTIONS
 from pipeline.formats.expand import expand
 from pipeline.formats.shared import Shared, gather
 from pipeline.ground.deadline import DOCUMENT_SECONDS, deadline
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.ground.parallel import Progress, map_batches
 from pipeline.ground.tables import collected, from_rows, packed
+from pipeline.sources.canonical import canonical_json
 from pipeline.sources.protocol import SourceText
 from pipeline.text.decode import well_formed
 from pipeline.text.secrets import redact
@@ -98,7 +101,10 @@ def _read(given: SourceText, secrets: SecretsConfig, shared: Shared, rows: list[
     """Rows of one file, in the order of `TABLES`."""
     diagnostics: list[Any] = []
     source = _redacted(given, secrets, diagnostics) if secrets.redact else given
-    found = expand(source.text, source.path, source.kind, shared.get((source.package, source.kind)))
+    about = json.loads(source.metadata)
+    entities = about.pop(SECTIONS, [])
+    source = source._replace(metadata=canonical_json(about)) if entities else source
+    found = expand(source.text, source.path, source.kind, shared.get((source.package, source.kind)), entities)
     diagnostics += [problem.at("extract", source.package, source.path) for problem in found.problems]
     for page in found.pages:
         _add(rows, extract(source, page._replace(id=well_formed(page.id), text=well_formed(page.text))))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.formats import console, entries, glossary, help_content, openapi, python_cli, script_cli
+from pipeline.formats import console, entity_sections, entries, glossary, help_content, openapi, python_cli, script_cli
 from pipeline.formats import jupyter as notebook
 from pipeline.formats.openapi_parts import NO_PARTS
 from pipeline.formats.page import Page, Pages
@@ -12,12 +13,15 @@ from pipeline.formats.page import Page, Pages
 SCRIPTS = (".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs")
 
 
-def expand(text: str, path: str, kind: str, shared: Any = None) -> Pages:
+def expand(text: str, path: str, kind: str, shared: Any = None, entities: Sequence[Mapping[str, Any]] = ()) -> Pages:
     """The pages of a file; `kind` is that of its source. A file of any other form is one page, as it is.
 
-    `shared` is what `shared.gather` found in all files of the kind.
+    `shared` is what `shared.gather` found in all files of the kind; `entities` are what a canonical set says of
+    sections of this one.
     """
     lower = path.lower()
+    if entities:
+        return entity_sections.pages(text, path, kind, entities)
     if lower.endswith(".ipynb"):
         return notebook.pages(text, kind)
     if kind == "console":

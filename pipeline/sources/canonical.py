@@ -1,7 +1,8 @@
 """`relations.json` of a canonical set (the Episteme seed): what it says of the Markdown files around it.
 
-`{"DP-001": {id, type, file_path, title, category, tags, relations: {solves: […], …}, context, source}}`; paths
-are relative to the file. The Markdown files themselves carry no metadata.
+`{"DP-001": {id, type, file_path, title, category, tags, relations: {solves: […], …}, context, source}}`. Paths
+are relative to the catalogue, or to a folder beside it (`raw/`). Values that are not objects (`version`) are no
+entities. The Markdown files themselves carry no metadata.
 """
 
 from __future__ import annotations
@@ -9,44 +10,30 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from pipeline.formats.entity_sections import KIND_OF_TYPE, SECTIONS
 from pipeline.ground.diagnostics import Problem
 from syntropy.contract.vocabulary import ENTITY_RELATIONS, INVERSE_RELATIONS
 
 FILE = "relations.json"
-MAX_ENTITIES = 20_000
+PLACES = (FILE, f"meta/{FILE}")
+"""Where a folder's catalogue may lie: in it, or in `meta/` beside the texts, as in Episteme's repository."""
 
-KIND_OF_FOLDER = {
-    "design-patterns": "design-pattern",
-    "refactoring": "refactoring",
-    "refactorings": "refactoring",
-    "software-engineering": "law",
-    "laws": "law",
-    "code-smells": "smell",
-    "smells": "smell",
-}
-_KIND_OF_TYPE = {
-    "design_pattern": "design-pattern",
-    "pattern": "design-pattern",
-    "refactoring": "refactoring",
-    "law": "law",
-    "code_smell": "smell",
-    "smell": "smell",
-}
+MAX_ENTITIES = 20_000
 
 
 class Catalogue(NamedTuple):
-    """Metadata by path, and what is wrong with the set."""
+    """Metadata of entities by the path they name, as it is written, and what is wrong with the set."""
 
-    entries: dict[str, dict[str, Any]]
+    entries: dict[str, list[dict[str, Any]]]
     problems: list[Problem]
 
 
-def read_catalogue(text: str, folder: str) -> Catalogue:
-    """The entities of a `relations.json` that lies in `folder`. Never raises for bad input."""
-    entries: dict[str, dict[str, Any]] = {}
+def read_catalogue(text: str) -> Catalogue:
+    """The entities of a `relations.json`; several may name one file. Never raises for bad input."""
+    entries: dict[str, list[dict[str, Any]]] = {}
     problems: list[Problem] = []
     try:
         data = json.loads(text, object_pairs_hook=lambda pairs: _without_repeats(pairs, problems))
@@ -55,30 +42,36 @@ def read_catalogue(text: str, folder: str) -> Catalogue:
         return Catalogue({}, [Problem("bad-relations", line, f"cannot be read: {error}", "fix the file")])
     if not isinstance(data, dict):
         return Catalogue({}, [Problem("bad-relations", 1, "is not an object of entities by id", "write {id: {…}}")])
-    for name, entity in list(data.items())[:MAX_ENTITIES]:
+    entities = [(name, entity) for name, entity in data.items() if isinstance(entity, dict)]
+    if not entities and data:
+        problems.append(Problem("bad-relations", 1, "holds no entities by id", "write {id: {type, file_path, …}}"))
+    for name, entity in entities[:MAX_ENTITIES]:
         problems += [
             Problem("bad-entity", 0, f"entity {name!r}: {what}", hint) for what, hint in _mistakes(name, entity)
         ]
-        path = entity.get("file_path") if isinstance(entity, dict) else None
+        path = entity.get("file_path")
         if not isinstance(path, str) or not path.strip():
             problems.append(
                 Problem("bad-entity", 0, f"entity {name!r} names no file_path", "write {id: {type, file_path, …}}")
             )
             continue
-        place = posixpath.normpath(posixpath.join(folder, path.replace("\\", "/")))
-        if place.startswith(("../", "/")) or (folder and not place.startswith(f"{folder}/")):
+        place = posixpath.normpath(path.replace("\\", "/").strip())
+        if place.startswith(("../", "/")):
             problems.append(
                 Problem("bad-entity", 0, f"entity {name!r} names {path!r}, outside of the folder", "fix the path")
             )
-        elif place in entries:
-            problems.append(
-                Problem("bad-entity", 0, f"{path} is claimed by {name!r} and another entity", "fix file_path")
-            )
         else:
-            entries[place] = _metadata(name, entity)
-    if len(data) > MAX_ENTITIES:
+            entries.setdefault(place, []).append(_metadata(name, entity))
+    if len(entities) > MAX_ENTITIES:
         problems.append(Problem("bad-relations", 0, f"holds more than {MAX_ENTITIES} entities", "split the set"))
     return Catalogue(entries, problems)
+
+
+def _together(entities: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is said of a file: of the entity whose id the others' begin with (or the first), the others beside it."""
+    first = next((e for e in entities if all(o["id"].startswith(e["id"]) for o in entities)), entities[0])
+    others = [entity for entity in entities if entity is not first]
+    return {**first, SECTIONS: others} if others else first
 
 
 def _without_repeats(pairs: list[tuple[str, Any]], problems: list[Problem]) -> dict[str, Any]:
@@ -96,8 +89,8 @@ def _mistakes(name: str, entity: Any) -> Iterator[tuple[str, str]]:
         return
     if str(entity.get("id", name)) != name:
         yield f"its id is {entity['id']!r}, which counts", "give both the same id"
-    if "type" in entity and str(entity["type"]).lower().replace("-", "_") not in _KIND_OF_TYPE:
-        yield f"unknown type {entity['type']!r}", f"use {', '.join(sorted(set(_KIND_OF_TYPE)))}"
+    if "type" in entity and str(entity["type"]).lower().replace("-", "_") not in KIND_OF_TYPE:
+        yield f"unknown type {entity['type']!r}", f"use {', '.join(sorted(set(KIND_OF_TYPE)))}"
     relations = entity.get("relations", {})
     if not isinstance(relations, dict):
         yield "relations is not an object", 'write {"solves": ["SMELL-001"]}'
@@ -107,13 +100,6 @@ def _mistakes(name: str, entity: Any) -> Iterator[tuple[str, str]]:
             yield f"unknown relation {kind!r}", f"use {', '.join(ENTITY_RELATIONS)}"
         if name in _texts(targets):
             yield f"it {kind} itself", "name another entity"
-
-
-def kind_of(path: str, entry: dict[str, Any]) -> str:
-    """The entity's kind by its type, else by the folder it lies in; empty where neither says."""
-    if kind := _KIND_OF_TYPE.get(str(entry.get("type", "")).lower().replace("-", "_")):
-        return kind
-    return next((KIND_OF_FOLDER[part] for part in path.split("/")[:-1] if part in KIND_OF_FOLDER), "")
 
 
 def _metadata(name: str, entity: dict[str, Any]) -> dict[str, Any]:
@@ -151,40 +137,50 @@ def canonical_json(about: dict[str, Any]) -> str:
 
 
 class Sidecars:
-    """The catalogues of one tree, each read once, when a file beside or below it is met.
+    """The catalogues of one tree, each read once, when a file below its folder is met.
 
-    `read` gives the text of a `relations.json` by its path, or None where there is none.
+    `read` gives the text of a file by its path, or None where there is none.
     """
 
     def __init__(self, read: Callable[[str], str | None]) -> None:
         self._read = read
         self._known: dict[str, Catalogue | None] = {}
+        self._met: dict[str, set[str]] = {}
 
     def of(self, path: str) -> dict[str, Any]:
         """What the nearest catalogue says of a file; empty where none does."""
         folder = path.rpartition("/")[0]
         while True:
-            catalogue = self._catalogue(folder)
-            if catalogue is not None:
-                return catalogue.entries.get(path, {})
-            if not folder:
+            below = path[len(folder) + 1 :] if folder else path
+            catalogues = [(place, found) for place in self._places(folder) if (found := self._catalogue(place))]
+            for place, catalogue in catalogues:
+                parts = below.split("/")
+                for cut in range(len(parts)):  # raw/laws/kiss.md, laws/kiss.md, kiss.md
+                    named = "/".join(parts[cut:])
+                    if named in catalogue.entries:
+                        self._met.setdefault(place, set()).add(named)
+                        return _together(catalogue.entries[named])
+            if catalogues or not folder:
                 return {}
             folder = folder.rpartition("/")[0]
 
-    def problems(self, paths: Container[str]) -> Iterator[tuple[str, Problem]]:
-        """(path of the catalogue, what is wrong); also entities whose file is none of `paths`."""
-        for folder, catalogue in sorted(self._known.items()):
+    def problems(self) -> Iterator[tuple[str, Problem]]:
+        """(path of the catalogue, what is wrong); also entities whose file was not met."""
+        for place, catalogue in sorted(self._known.items()):
             if catalogue is None:
                 continue
-            place = f"{folder}/{FILE}" if folder else FILE
             yield from ((place, problem) for problem in catalogue.problems)
-            for path, entry in sorted(catalogue.entries.items()):
-                if path not in paths:
-                    message = f"entity {entry['id']!r} names {path}, which is not indexed"
+            for path, entities in sorted(catalogue.entries.items()):
+                for entity in entities if path not in self._met.get(place, ()) else ():
+                    message = f"entity {entity['id']!r} names {path}, which is not indexed"
                     yield place, Problem("bad-entity", 0, message, "write the file, or fix file_path")
 
-    def _catalogue(self, folder: str) -> Catalogue | None:
-        if folder not in self._known:
-            text = self._read(f"{folder}/{FILE}" if folder else FILE)
-            self._known[folder] = read_catalogue(text, folder) if text is not None else None
-        return self._known[folder]
+    @staticmethod
+    def _places(folder: str) -> list[str]:
+        return [f"{folder}/{place}" if folder else place for place in PLACES]
+
+    def _catalogue(self, place: str) -> Catalogue | None:
+        if place not in self._known:
+            text = self._read(place)
+            self._known[place] = read_catalogue(text) if text is not None else None
+        return self._known[place]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
 
-from pipeline.sources.canonical import kind_of
+from pipeline.formats.entity_sections import kind_of
 from syntropy.contract.config import SourcesConfig
 
 MARKDOWN = frozenset({".md", ".mdx", ".markdown"})

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.formats.entity_sections import kind_of
 from pipeline.ground.diagnostics import Diagnostic, Problem
 from pipeline.packages.git import GitError, git
-from pipeline.sources.canonical import Sidecars, canonical_json, content_hash, kind_of
+from pipeline.sources.canonical import Sidecars, canonical_json, content_hash
 from pipeline.sources.layout import Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
@@ -89,8 +90,7 @@ class PackageConnector:
             hint = f"`syntropy package update {self.package} --force`"
             message = f"cannot be read at {self._commit[:SHORT_COMMIT]}: {error.message}"
             diagnostics.append(Diagnostic("sources", "error", "package", self.package, ".", 0, message, hint))
-        indexed = {file.path for file in files if file.status == "indexed"}
-        diagnostics += [problem.at("sources", self.package, path) for path, problem in self._sidecars.problems(indexed)]
+        diagnostics += [problem.at("sources", self.package, path) for path, problem in self._sidecars.problems()]
         return Scan(sorted(files, key=lambda f: f.path), sorted(diagnostics))
 
     def read(self, paths: Iterable[str]) -> Iterator[SourceText | Diagnostic]:

@@ -15,8 +15,9 @@ from typing import Any
 
 from pathspec import GitIgnoreSpec
 
+from pipeline.formats.entity_sections import kind_of
 from pipeline.ground.diagnostics import Diagnostic
-from pipeline.sources.canonical import Sidecars, canonical_json, content_hash, kind_of
+from pipeline.sources.canonical import Sidecars, canonical_json, content_hash
 from pipeline.sources.layout import Assignment, Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
@@ -56,8 +57,7 @@ class ProjectConnector:
         self._links: list[tuple[str, _IgnoreStack]] = []
         self._walk("", ignores)
         self._follow_links()
-        indexed = {file.path for file in self._files if file.status == "indexed"}
-        self._diagnostics += [p.at("sources", self.package, path) for path, p in self._sidecars.problems(indexed)]
+        self._diagnostics += [p.at("sources", self.package, path) for path, p in self._sidecars.problems()]
         self._files.sort(key=lambda f: f.path)
         return Scan(self._files, sorted(self._diagnostics))
 

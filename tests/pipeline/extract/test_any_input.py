@@ -86,7 +86,7 @@ def test_lone_surrogates_are_replaced(project):
 
 
 def test_whatever_a_reader_raises_names_its_document(monkeypatch):
-    def expand(text, path, kind, shared):
+    def expand(text, path, kind, shared, entities):
         if "bad" in path:
             raise RuntimeError("no idea")
         return Pages([Page("", kind, text)])
@@ -104,7 +104,7 @@ def test_whatever_a_reader_raises_names_its_document(monkeypatch):
 
 
 def test_a_document_that_takes_too_long_is_given_up(monkeypatch):
-    def expand(text, path, kind, shared):
+    def expand(text, path, kind, shared, entities):
         while "bad" in path:
             pass
         return Pages([Page("", kind, text)])

@@ -90,12 +90,49 @@ def test_a_change_of_the_catalogue_touches_its_entities_only(project):
         ("[" * 60_000, "cannot be read"),
         ('{"A": {}}', "names no file_path"),
         ('{"A": {"file_path": "../../etc/passwd"}}', "outside"),
-        ('{"A": {"file_path": "a.md"}, "B": {"file_path": "a.md"}}', "claimed"),
+        ('{"version": "2"}', "no entities"),
     ],
 )
 def test_bad_catalogues_are_reported(text, words):
-    found = read_catalogue(text, "raw")
+    found = read_catalogue(text)
     assert any(words in p[2] for p in found.problems)
+
+
+def test_a_repository_with_its_catalogue_beside_the_texts(tmp_path):
+    (tmp_path / "syntropy.toml").write_text("[embed]\nenabled = false\n[sources]\ncanonical = ['raw/**']\n")
+    (tmp_path / "raw/laws").mkdir(parents=True)
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "raw/laws/ports.md").write_text(
+        "# Rules of the Port\n\nTwo of them.\n\n## Implications\n\nThe Rule of the Tide says: sail late.\n\n"
+        "## Rule of the Wind\n\nReef early.\n"
+    )
+    (tmp_path / "raw/laws/anchor.md").write_text("# Anchor First\n\nBefore all else.\n")
+    about = {"type": "law", "file_path": "laws/ports.md"}
+    entities = {
+        "version": "2.0",
+        "description": "laws",
+        "LAW-1-W": {**about, "title": "Rule of the Wind", "relations": {"requires": ["LAW-2"]}},
+        "LAW-1": {**about, "title": "Rules of the Port", "relations": {"enables": ["LAW-2"]}},
+        "LAW-1-T": {**about, "title": "Rule of the Tide"},
+        "LAW-1-X": {**about, "title": "Rule of the Reef and Rope"},
+        "LAW-2": {"type": "law", "title": "Anchor First", "file_path": "laws/anchor.md"},
+        "LAW-3": {"type": "law", "title": "Lost", "file_path": "laws/lost.md"},
+    }
+    (tmp_path / "meta/relations.json").write_text(json.dumps(entities))
+    build(tmp_path)
+    with syntropy.open(tmp_path) as knowledge:
+        assert knowledge.document("LAW-1").path == "raw/laws/ports.md"
+        assert "Reef early." in knowledge.document("LAW-1-W").text
+        assert "sail late" not in knowledge.document("LAW-1-W").text
+        assert "sail late" in knowledge.document("LAW-1-T").text
+        problems = {(c, p): m for c, p, m in knowledge.database.rows("SELECT code, path, message FROM diagnostics")}
+    found = relations(tmp_path)
+    assert ("LAW-1-W", "requires", "LAW-2", "entry") in found
+    assert ("LAW-1", "enables", "LAW-2", "entry") in found
+    assert ("LAW-1", "requires", "LAW-2", "entry") not in found
+    assert "LAW-3" in problems["bad-entity", "meta/relations.json"]
+    assert "LAW-1-X" in problems["bad-entity", "raw/laws/ports.md"]
+    assert len([p for p in problems if p[0] == "bad-entity"]) == 2
 
 
 def test_the_demo_set_is_rich_enough(demo):
