@@ -100,6 +100,9 @@ class ProjectConnector:
         if folder and {DATABASE, MANIFEST} <= names:
             self._exclude(f"{folder}/", "syntropy-output")  # of another build: no source, either
             return
+        if folder and ".git" in names and (reason := self._linked_tree(folder)):
+            self._exclude(f"{folder}/", reason)
+            return
         if folder and CONFIG_NAME in names:
             self._exclude(f"{folder}/", "project-of-its-own")
             return
@@ -125,6 +128,17 @@ class ProjectConnector:
                     f"more than {self._sources.max_files} files below {self._root}",
                     hint="narrow [sources].include, or raise sources.max_files",
                 )
+
+    def _linked_tree(self, folder: str) -> str:
+        """`worktree` or `submodule` where a folder's `.git` is a file that says so, and it is not wanted."""
+        try:
+            said = read_regular_file(self._root / folder / ".git").decode("utf-8", "replace")
+        except OSError:
+            return ""  # a folder: a repository of its own that lies here
+        git = said.removeprefix("gitdir:").strip().replace("\\", "/")
+        if "/worktrees/" in git:
+            return "worktree"  # another branch's texts, or this one's again
+        return "submodule" if "/modules/" in git and not self._sources.submodules else ""
 
     def _pruned(self, path: str, name: str, ignores: _IgnoreStack) -> str:
         if name == ".git":

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Set
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,19 @@ from typing import Any
 from syntropy.cli.output import print_json, printable, show, warn
 from syntropy.cli.place import locate
 from syntropy.cli.terminal import Progress
-from syntropy.contract.config import CONFIG_NAME, PathsConfig, load_config
+from syntropy.contract.config import CONFIG_NAME, Config, PathsConfig, SourcesConfig, load_config
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, UsageError
-from syntropy.contract.files import write_new
+from syntropy.contract.files import write_new, write_text
 from syntropy.contract.published import read_manifest
 from syntropy.setup import launcher
 from syntropy.setup.hooks import build_line, hook_log, install_git_hooks, session_hook
-from syntropy.setup.scaffold import detect_layout, free_output, write_config
+from syntropy.setup.scaffold import free_output, sources_lines, updated_config, write_config
 from syntropy.store.freshness import check_staleness
 from syntropy.store.last_build import builder_of, last_build
 
 _SHOWN_PROBLEMS = 20
+_SHOWN_FILES = 3
 
 
 def init(given: argparse.Namespace) -> int:
@@ -36,21 +38,77 @@ def init(given: argparse.Namespace) -> int:
     root = Path(given.path)
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder", hint="name the project's folder")
+    if given.update:
+        return _update(root, apply=given.yes)
     if (root / CONFIG_NAME).exists():
         stays = "it stays" if given.hooks else "nothing to do"
-        print(f"{root / CONFIG_NAME} exists: {stays} (`syntropy build` builds)")
+        more = "`syntropy build` builds, `syntropy init --update` looks for more"
+        print(f"{root / CONFIG_NAME} exists: {stays} ({more})")
         return _hooks(root.resolve()) if given.hooks else 0
-    landmarks = detect_layout(root)
     out = free_output(root)
-    written = write_config(root, landmarks, out=out)
+    detected = _detected(root, load_config(root), out)
+    if not detected.found:
+        raise UsageError(f"{root} holds nothing that can be indexed", hint="write a README.md, or name another folder")
+    rows = _rows(detected)
+    written = write_config(root, rows, out=out, sources=detected.proposed(SourcesConfig()))
     print(f"wrote {written}")
-    for path, what in landmarks:
-        print(f"  {path}: {what}")
+    for line in rows:
+        print(f"  {line}")
+    _print_left_out(detected)
     if out != PathsConfig().out:
         print(f"  ({PathsConfig().out}/ is taken, so paths.out is {out}/)")
     print(f"  (artifacts go to {out}/, caches to .syntropy/: git ignores both; saved rules and notes to .context/)")
     code = 0 if given.no_build else _build(root, given, out="")
     return max(code, _hooks(root.resolve())) if given.hooks else code
+
+
+def _update(root: Path, *, apply: bool) -> int:
+    """Say what has appeared that the configuration does not take; write it only where asked to."""
+    target = root / CONFIG_NAME
+    if not target.exists():
+        raise UsageError(f"{target} does not exist", hint="`syntropy init` writes it")
+    config = load_config(root)
+    detected = _detected(root, config, config.paths.out)
+    proposed = detected.proposed(config.sources)
+    if not proposed:
+        print(f"{target} takes everything that was recognised ({sum(len(f.files) for f in detected.found)} files)")
+        _print_left_out(detected)
+        return 0
+    print("recognised, and not taken by the configuration as what they are:")
+    for line in _rows(detected, only=set(proposed)):
+        print(f"  {line}")
+    if apply:
+        write_text(target, updated_config(target.read_text(encoding="utf-8"), proposed))
+        print(f"wrote {target}; `syntropy build` builds")
+        return 0
+    print(f"to take them, set in [sources] of {target} (or run again with --yes):")
+    for line in sources_lines(proposed):
+        print(f"  {line}")
+    return 0
+
+
+def _detected(root: Path, config: Config, out: str) -> Any:
+    """`pipeline.sources.detect.Detection` of a project."""
+    own = [out, config.paths.out, config.paths.cache, *filter(None, [config.paths.index_copy])]
+    return launcher.builder_module("pipeline.sources.detect").detect(root.resolve(), config.sources, own)
+
+
+def _rows(detected: Any, only: Set[str] | None = None) -> list[str]:
+    """A line a kind of source: kind, files, what comes of them, where."""
+    found = [f for f in detected.found if only is None or (f.source in only and f.patterns)]
+    rows = []
+    for one in found:
+        some = ", ".join(one.files[:_SHOWN_FILES]) + (", …" if len(one.files) > _SHOWN_FILES else "")
+        files = f"{len(one.files):>5} {'file ' if len(one.files) == 1 else 'files'}"
+        rows.append(f"{one.source:<14} {files} → {one.yields} ({some})")
+    return rows
+
+
+def _print_left_out(detected: Any) -> None:
+    if detected.left_out:
+        print("left out:")
+        for what, why in detected.left_out:
+            print(f"  {what}: {why}")
 
 
 def _hooks(root: Path) -> int:

@@ -60,6 +60,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("init", "building.init", "Write syntropy.toml for a project and build it.", "init ~/work/parcel", options=(
         _option("path", nargs="?", default=".", metavar="PATH", help="the project's folder (default: here)"),
         _flag("--no-build", help="only write the configuration"),
+        _flag("--update", help="say what has appeared that the configuration does not take; changes nothing"),
+        _flag("--yes", help="with --update: write it into syntropy.toml"),
         _WAIT,
         _flag("--hooks", help="also rebuild after each commit (git hooks)"),
     )),

@@ -82,6 +82,7 @@ class SourcesConfig:
         ("**/node_modules/**", "**/.venv/**", "**/venv/**", "**/__pycache__/**", "**/dist/**", "**/.DS_Store"),
     )
     respect_gitignore: bool = _doc("leave out what .gitignore files leave out", True)
+    submodules: bool = _doc("read git submodules, too", False)
     max_file_bytes: int = _doc("larger files are listed, not indexed (bytes)", 2_000_000, at_least=1)
     max_files: int = _doc("stop the build above this many files", 200_000, at_least=1)
 

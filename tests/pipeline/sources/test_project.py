@@ -64,6 +64,26 @@ def test_gitignore_agrees_with_git(project):
     assert ours == set(listed.stdout.split())
 
 
+def test_worktrees_and_submodules_are_other_trees(project, tmp_path):
+    root = project({"README.md": "# A\n", "CLAUDE.md": "- Never push on Fridays.\n"})
+    run = lambda *words, cwd=root: subprocess.run(["git", *words], cwd=cwd, check=True, capture_output=True)  # noqa: E731
+    name = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    other = tmp_path / "other"
+    (other / "docs").mkdir(parents=True)
+    (other / "docs/x.md").write_text("# X\n")
+    for place in (other, root):
+        run("init", "-q", cwd=place)
+        run("add", ".", cwd=place)
+        run(*name, "commit", "-qm", "a", cwd=place)
+    run("worktree", "add", "-q", ".claude/worktrees/feature")
+    run("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "parts/other")
+    found = {f.path: (f.status, f.reason) for f in ProjectConnector(root, SourcesConfig()).scan().files}
+    assert found[".claude/worktrees/feature/"] == ("excluded", "worktree")
+    assert found["parts/other/"] == ("excluded", "submodule")
+    wanted = ProjectConnector(root, SourcesConfig(submodules=True)).scan().files
+    assert "parts/other/docs/x.md" in {f.path for f in wanted if f.status == "indexed"}
+
+
 def test_include_and_exclude(project):
     root = project({"docs/a.md": "x", "docs/old/b.md": "x", "README.md": "x"})
     found = fates(scan(root, include=("docs/**",), exclude=("**/old/**",)))

@@ -4,7 +4,7 @@ import pytest
 
 from syntropy.contract.config import Config, find_project, load_config, require_project
 from syntropy.contract.errors import ConfigError, ProjectNotFoundError
-from syntropy.setup.scaffold import commented_config, detect_layout
+from syntropy.setup.scaffold import commented_config
 
 
 def test_defaults_need_no_file(tmp_path):
@@ -78,18 +78,9 @@ def test_the_project_is_found_by_walking_up(tmp_path):
 
 
 def test_the_scaffold_names_every_key_and_is_valid_either_way(tmp_path):
-    text = commented_config([("docs", "documentation")])
+    text = commented_config(["docs"])
     assert load_config(None, flags=tomllib.loads(text), env={}) == Config()
     uncommented = "\n".join(line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines())
     assert load_config(None, flags=tomllib.loads(uncommented), env={}) == Config()
     for section in ("[search]", "[embed]", "# window_tokens = 128", '# hnsw = "auto"'):
         assert section in text
-
-
-def test_detection_of_layouts(project):
-    assert [p for p, _ in detect_layout(project({"PRPs/a.md": "", ".serena/memories/x.md": "", "CLAUDE.md": ""}))] == [
-        "PRPs",
-        ".serena/memories",
-        "CLAUDE.md",
-    ]
-    assert detect_layout(project({"notes/x/deep.md": ""}, name="bare")) == [("notes/x/deep.md", "documentation")]

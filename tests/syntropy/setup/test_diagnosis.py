@@ -81,7 +81,7 @@ def test_the_schema_takes_what_the_configuration_takes_and_nothing_else(capsys):
     check.check_schema(schema)
     check.validate(tomllib.loads((DEMO / "syntropy.toml").read_text()))
     commented = "\n".join(line.removeprefix("# ").rpartition("  #")[0] if " = " in line else line
-                          for line in commented_config([("docs", "documentation")]).splitlines())  # fmt: skip
+                          for line in commented_config(["docs"]).splitlines())  # fmt: skip
     check.validate(tomllib.loads(commented))
     for wrong in (
         {"chunk": {"target_tokens": "many"}},
