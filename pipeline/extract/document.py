@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pipeline.extract import agent_log, code, mentions, prp, rules
+from pipeline.extract import agent_log, code, mentions, prp, rule_scope, rules
 from pipeline.extract.tag_marks import INLINE_TAGS, tag_marks
 from pipeline.formats.page import Page
 from pipeline.ground.diagnostics import Diagnostic
@@ -111,11 +112,19 @@ def _markdown(source: SourceText) -> Extracted:
     if source.kind in (*ENTRY_KINDS, *ENTITY_KINDS):
         found += mentions.from_entry(metadata)
     diagnostics = []
-    if front.problem:
+    if front.problem and not (
+        source.path.endswith(".mdc") and front.metadata
+    ):  # `globs: **/*.ts` is Cursor's, not YAML
         diagnostics.append(front.problem.at("extract", source.package, source.path))
     if not source.text[front.body_start :].strip():
         diagnostics.append(_diagnostic(source, "info", "empty-body", 1, "has no text besides its metadata", "write it"))
-    found_rules = rules.extract_rules(source.text, shape) if source.kind == "rule" else []
+    found_rules: list[rules.Rule] = []
+    applies_to: list[str] = []
+    if source.kind == "rule":
+        found_rules = rules.extract_rules(source.text, shape, dedicated=rule_scope.is_dedicated(source.path))
+        scope = rule_scope.scope_of(source.path, metadata)
+        applies_to = scope.applies_to
+        diagnostics += [problem.at("extract", source.package, source.path) for problem in scope.problems]
     facts = prp.facts(metadata, source.path, prose) if is_prp else None
     if is_prp:
         found = mentions.claims(found)
@@ -136,6 +145,7 @@ def _markdown(source: SourceText) -> Extracted:
         marks=tag_marks(metadata, prose, shape.headings),
         found=found,
         found_rules=found_rules,
+        applies_to=applies_to,
         diagnostics=diagnostics,
     )
 
@@ -223,6 +233,7 @@ def _rows(
     marks: list[tuple[str, str]],
     found: list[mentions.Mention],
     found_rules: list[rules.Rule],
+    applies_to: Sequence[str] = (),
     diagnostics: list[Diagnostic],
 ) -> Extracted:
     uid = document_uid(source.package, source.path)
@@ -258,7 +269,10 @@ def _rows(
             for n, (h, end) in enumerate(_sections(headings, count))
         ],
         [(uid, n, *mention) for n, mention in enumerate(found)],
-        [(rule.label, uid, source.scope, rule.severity, rule.text, rule.heading, rule.line) for rule in found_rules],
+        [
+            (rule.label, uid, source.scope, rule.severity, rule.text, rule.heading, rule.line, list(applies_to))
+            for rule in found_rules
+        ],
         diagnostics,
         (uid, json.dumps(shape.units, ensure_ascii=False, separators=(",", ":"))),
     )

@@ -6,10 +6,11 @@ import re
 from typing import NamedTuple
 
 import polars as pl
+from pathspec import GitIgnoreSpec
 
 from pipeline.extract.mentions import is_code_path
 from pipeline.extract.prp import DONE
-from pipeline.ground.diagnostics import Problem
+from pipeline.ground.diagnostics import Diagnostic, Problem
 from pipeline.ground.tables import from_rows
 from pipeline.link.targets import Resolver, Target
 from syntropy.contract.identity import PROJECT_PACKAGE, split_uid
@@ -56,8 +57,28 @@ def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.Dat
         if problem:
             checked += package == PROJECT_PACKAGE
             diagnostics.append(problem.at("link", package, path))
+    diagnostics += rules_without_files(rules, sources)
     frame = from_rows(RELATIONS, relations).unique(list(RELATIONS.key), keep="first", maintain_order=True)
     return Links(frame, from_rows(DIAGNOSTICS, dict.fromkeys(diagnostics)), checked)
+
+
+def rules_without_files(rules: pl.DataFrame, sources: pl.DataFrame) -> list[Diagnostic]:
+    """A diagnostic for each file of the project's rules whose patterns match no file: an agent never reads it."""
+    scoped: dict[str, list[str]] = {}
+    for uid, patterns in rules.select("document", "applies_to").iter_rows():
+        if patterns and not patterns[0].startswith("skill:") and split_uid(uid)[0] == PROJECT_PACKAGE:
+            scoped.setdefault(uid, patterns)
+    if not scoped:
+        return []
+    paths = sources.filter(pl.col("package") == PROJECT_PACKAGE)["path"].to_list()
+    found = []
+    for uid, patterns in scoped.items():
+        spec = GitIgnoreSpec.from_lines(patterns)
+        if not any(map(spec.match_file, paths)):
+            message = f"is about {', '.join(patterns[:3])}, which no file of the project matches: it never applies"
+            problem = Problem("rule-never-applies", 1, message, "fix its patterns, or delete it")
+            found.append(problem.at("link", PROJECT_PACKAGE, split_uid(uid)[1]))
+    return found
 
 
 def _resolve(resolver: Resolver, package: str, path: str, target: str, relation: str, origin: str) -> Target | None:

@@ -13,7 +13,9 @@ from pathspec import GitIgnoreSpec
 from pipeline.formats.entity_sections import kind_of
 from syntropy.contract.config import SourcesConfig
 
-MARKDOWN = frozenset({".md", ".mdx", ".markdown"})
+MARKDOWN = frozenset({".md", ".mdx", ".markdown", ".mdc", ".cursorrules", ".windsurfrules", ".clinerules"})
+"""The last four are rules for agents; those without a stem are called so as a whole."""
+
 SOURCE_CODE = frozenset({
     ".py", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".go", ".rs", ".java", ".kt", ".rb", ".php", ".c", ".h", ".cc", ".cpp",
     ".hpp", ".cs", ".swift", ".scala", ".sh", ".bash", ".zsh", ".sql", ".lua", ".pl", ".r", ".jl", ".ex", ".exs",

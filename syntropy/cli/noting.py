@@ -153,7 +153,8 @@ def rules_list(given: argparse.Namespace) -> int:
         print_json({"rules": [r._asdict() for r in rules], "conflicts": [c._asdict() for c in conflicts]})
         return 0
     for rule in rules:
-        print(printable(f"{rule.label}  [{rule.origin}]  {' '.join(rule.text.split())}"))
+        scope = f" ({', '.join(rule.applies_to)})" if rule.applies_to else ""
+        print(printable(f"{rule.label}  [{rule.origin}]{scope}  {' '.join(rule.text.split())}"))
     for conflict in conflicts:
         _warn_of(conflict)
     return 0 if rules else 1

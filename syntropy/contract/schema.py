@@ -37,7 +37,7 @@ from .vocabulary import (
     TAG_ORIGINS,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised with every change that an older reader cannot read."""
 
 INDEX_VERSION = "1.0"
@@ -232,6 +232,12 @@ RULES = _table(
     Column("text", "VARCHAR", "the directive without Markdown marks"),
     Column("heading", "VARCHAR", "nearest heading above; may be empty"),
     Column("line", "INTEGER", "line, from 1"),
+    Column(
+        "applies_to",
+        "VARCHAR[]",
+        "gitignore patterns of the files it is about, from the project's root; skill:NAME while a skill is used; "
+        "empty: all",
+    ),
 )
 
 CHUNKS = _table(

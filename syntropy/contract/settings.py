@@ -53,7 +53,26 @@ class SourcesConfig:
     system_docs: tuple[str, ...] = _doc("other framework documents", (".ce/**",))
     rules: tuple[str, ...] = _doc(
         "the project's rules, at any depth",
-        ("**/CLAUDE.md", "**/CLAUDE.local.md", "**/AGENTS.md", "**/RULES.md"),
+        (
+            "**/CLAUDE.md",
+            "**/CLAUDE.local.md",
+            "**/AGENTS.md",
+            "**/AGENTS.override.md",
+            "**/GEMINI.md",
+            "**/*RULES.md",
+            "**/SKILL.md",
+            "**/.claude/rules/**",
+            "**/.cursor/rules/**",
+            "**/*.mdc",
+            "**/.cursorrules",
+            "**/.github/copilot-instructions.md",
+            "**/.github/instructions/**",
+            "**/*.instructions.md",
+            "**/.windsurf/rules/**",
+            "**/.windsurfrules",
+            "**/.clinerules",
+            "**/.clinerules/**",
+        ),
     )
     prps: tuple[str, ...] = _doc("PRPs; the folder below says executed or not", ("**/PRPs/**",))
     examples: tuple[str, ...] = _doc("patterns and examples", ("**/examples/**",))

@@ -30,11 +30,12 @@ SAVED = "saved"
 
 
 class AnyRule(NamedTuple):
-    """A rule of the project's files or a saved one; `origin` is `path:line` or `saved`."""
+    """A rule of the project's files or a saved one; `origin` is `path:line` or `saved`, `applies_to` as in `Rule`."""
 
     label: str
     text: str
     origin: str
+    applies_to: tuple[str, ...] = ()
 
 
 class Fresh(NamedTuple):
@@ -238,7 +239,10 @@ class Notebook:
         with contextlib.suppress(NotesError):
             found += [AnyRule(rule.label, rule.content, SAVED) for rule in self.rules().all()]
         if self._knowledge is not None:
-            found += [AnyRule(rule.label, rule.text, f"{rule.path}:{rule.line}") for rule in self._knowledge.rules()]
+            found += [
+                AnyRule(rule.label, rule.text, f"{rule.path}:{rule.line}", rule.applies_to)
+                for rule in self._knowledge.rules()
+            ]
         return found, contradictions([(rule.label, rule.text) for rule in found])
 
     def saved_rules(self) -> list[str]:

@@ -42,7 +42,7 @@ RECHECK_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Rule:
-    """A directive of a rule file."""
+    """A directive of a rule file. `applies_to`: gitignore patterns of what it is about, or `skill:NAME`; empty: all."""
 
     label: str
     severity: str
@@ -51,6 +51,7 @@ class Rule:
     heading: str
     path: str
     line: int
+    applies_to: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Its fields as plain data, for JSON."""
@@ -261,12 +262,12 @@ class Knowledge:
         """Rules by file and line, the framework's first."""
         rows = self._database.rows(
             "SELECT label, severity, r.scope, r.text, heading, "
-            "if(package = 'project', path, package || ':' || path) AS path, line "
+            "if(package = 'project', path, package || ':' || path) AS path, line, applies_to "
             "FROM rules r JOIN documents USING (document_id) "
             "WHERE (? = '' OR r.scope = ?) AND (? = '' OR severity = ?) ORDER BY r.scope, path, line",
             [scope, scope, severity, severity],
         )
-        return [Rule(*row) for row in rows]
+        return [Rule(*(*row[:7], tuple(row[7]))) for row in rows]
 
     def drift(self) -> DriftReport:
         """Drift of the build; changed sources add a `stale-index` violation (and one claim)."""

@@ -97,6 +97,7 @@ def list_rules(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dict[
             "label": rule.label,
             "content": Data(fit(rule.text, RULE_TOKENS)),
             **({"origin": rule.origin} if detailed else {}),
+            **({"applies_to": Data(", ".join(rule.applies_to))} if rule.applies_to else {}),
         }
         for rule in found
         if detailed or rule.origin == SAVED

@@ -203,8 +203,10 @@ def test_rules_with_severity_and_lines():
         ("fast-failure-let-exceptions-bubble-up", "mandatory", "Fast failure: let exceptions bubble up", 5),
         ("use-foo-bar", "mandatory", "Use foo_bar", 7),
         ("never-create-a-file-longer-than-500-lines", "advisory", "Never create a file longer than 500 lines", 11),
+        ("prefer-short-names", "advisory", "Prefer short names", 12),
         ("catching-everything", "forbidden", "FORBIDDEN: catching everything.", 14),
         ("you-must-run-the-tests", "advisory", "You must run the tests.", 16),
+        ("not-a-rule", "mandatory", "MANDATORY: not a rule", 21),
     ]
 
 
