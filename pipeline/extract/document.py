@@ -383,11 +383,12 @@ def _cut(text: str) -> str:
 
 
 def _implementations(found: list[mentions.Mention], prose: list[str]) -> list[str]:
-    """Files the text claims to be implemented in, then code names of its implementation lines."""
+    """Files the text claims to be implemented in; where it names none, code names of its implementation lines."""
     claimed = [m for m in found if m.type == "implements"]
     names = [name for m in claimed for name in mentions.code_names(m.evidence)]
     names += [name for line in prose if "implement" in line.lower()[:60] for name in mentions.code_names(line)]
-    return list(dict.fromkeys([m.target for m in claimed] + names))
+    paths = [m.target for m in claimed if not mentions.is_sample(m.target)]
+    return list(dict.fromkeys(paths or names))
 
 
 def _docstring_fields(lines: list[str]) -> dict[str, Any]:

@@ -24,11 +24,23 @@ _LINK = re.compile(
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]]{1,200}\]:\s+<?(\S{1,500}?)>?(?:\s|$)")
 _WIKILINK = re.compile(r"\[\[([^\[\]|#\n]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\]")
 _MEMORY = re.compile(r"\bmem:([\w][\w./-]{0,200})")
+_PLACEHOLDER_ID = re.compile(r"PRP-(?:[NXYZ]|0*9{3,}|0{2,}|1234?5?)")
+"""`PRP-X`, `PRP-999`: what documentation writes for any PRP."""
+
 _PRP_ID = re.compile(r"\bPRP-(?:\d{1,6}(?:\.\d{1,4}){0,4}|[A-Z]\b)")
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 _BARE_PATH = re.compile(r"(?<![\w/:.])(?:[\w.@-]{1,60}/){1,12}[\w.@-]{0,80}\.[A-Za-z]{1,8}\b")
 _SCHEME = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|//|#|mailto:)")
 _ENTITY_ID = re.compile(r"^(?:DP|RF|LAW|SMELL)-\d{1,4}(?:-[A-Z]{1,2})?$")
+_KEY_IN_PROSE = re.compile(
+    r"(?<![\w/.-])([a-z0-9]+(?:-[a-z0-9]+)+)\s+(?:pattern|example|memory)\b|"
+    r"\b(?:pattern|example|memory):?\s+([a-z0-9]+(?:-[a-z0-9]+)+)(?![\w/.-])"
+)
+_BARE_FILE = re.compile(
+    r"(?<![\w/.:@-])(?=[\w-]*[-_])[A-Za-z][\w-]{2,80}\.(?:md|mdx|py|ts|tsx|js|sh|sql|go|rs|java|rb)\b"
+)
+"""A file's name in prose; only with a hyphen or underscore, since `Node.js` is none."""
+
 _NAME = re.compile(r"^[a-z0-9]+(?:[-_][a-z0-9]+)+$")
 _CODE_NAME = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(\)$|^[A-Z][a-z0-9]+[A-Z]\w*(?:\.\w+)?$")
 _FIELD = re.compile(
@@ -39,8 +51,20 @@ _IMPLEMENTATION_HEADING = re.compile(
     r"\b(implement|files?|changes|deliverables?|created?|modif|what was built)", re.IGNORECASE
 )
 
+_SAMPLE = re.compile(
+    r"[*?<>{}$]|\.\.\.|path/to|^/(?:absolute|path|home|Users|tmp|var|opt|etc|usr)/|^~|^\.git/|^(?:[a-zA-Z]:)?\\|"
+    r"(?:^|/)(?:node_modules|dist|__pycache__|\.venv)/|(?:^|/)(?:example|foo|bar|my[_-]?file|file)\.\w+$"
+)
+"""Paths that stand for others, or for what a tool makes: globs, placeholders, absolute ones, outputs."""
+
+_LISTS_GONE = re.compile(
+    r"^\W*(?:files?\s+)?(?:to\s+(?:be\s+)?)?(?:remov|delet|deprecat)(?:e|ed|ing|al)\b[^.]{0,80}:?\W*$", re.IGNORECASE
+)
+"""A heading or lead of a list of what goes away: `To remove:`."""
+
 _DELETES = re.compile(
-    r"(?-i:\b(?:DELETED?|REMOVED?)\b)|^\W*(?:deleted?|removed?)\b|\|\s*(?:deleted?|removed?)\s*\|", re.IGNORECASE
+    r"(?-i:\b(?:DELETED?|REMOVED?|[Dd]uplicate|[Oo]bsolete)\b)|^\W*(?:deleted?|removed?)\b|\|\s*(?:deleted?|removed?)\s*\|",
+    re.IGNORECASE,
 )
 
 _METADATA_TYPES = {
@@ -114,10 +138,11 @@ def from_text(
     """References in the lines of a text; `only` restricts them (head comments of source files)."""
     found: list[Mention] = []
     headings = {h.line: h for h in outline.headings}
-    implementing = False
+    implementing = going = False
     first = outline.units[0].start if outline.units else 0
     for number in range(first, len(outline.lines) - 1):
         if heading := headings.get(number):
+            going = _LISTS_GONE.match(heading.text) is not None
             implementing = _IMPLEMENTATION_HEADING.search(heading.text) is not None or (
                 implementing and heading.level > 3
             )
@@ -127,7 +152,12 @@ def from_text(
         line = text[start : min(outline.lines[number + 1], start + MAX_LINE)]
         if line.isspace():
             continue
-        found.extend(_from_line(line.rstrip("\r\n"), number + 1, is_prp and implementing))
+        if not line.startswith((" ", "\t", "-", "*", "+", "|")) and not line[:1].isdigit():
+            going = (number not in headings and _LISTS_GONE.match(line.strip("*_ \r\n")) is not None) or (
+                number in headings and going
+            )
+        mentions = _from_line(line.rstrip("\r\n"), number + 1, is_prp and implementing and not going)
+        found.extend(m._replace(type="references") if going and m.type == "implements" else m for m in mentions)
     return list(dict.fromkeys(found))
 
 
@@ -155,6 +185,11 @@ def code_names(mentions_text: str) -> list[str]:
     return [m.strip() for m in _INLINE_CODE.findall(mentions_text) if _CODE_NAME.match(m.strip())]
 
 
+def is_sample(target: str) -> bool:
+    """Does a path stand for others (`ce/*.py`, `path/to/x.py`), or for what a tool makes?"""
+    return _SAMPLE.search(target) is not None
+
+
 def is_code_path(target: str) -> bool:
     """Does the target name a source file (by its ending)?"""
     dot = target.rfind(".")
@@ -166,7 +201,7 @@ def _metadata_target(item: Any) -> str:
     if not text or text.lower() in ("none", "null", "n/a", "-", "tbd"):
         return ""
     if match := _PRP_ID.search(text):
-        return match.group(0)
+        return "" if _PLACEHOLDER_ID.fullmatch(match.group(0)) else match.group(0)
     return text if len(text) <= 200 and " " not in text else ""
 
 
@@ -193,7 +228,8 @@ def _from_line(line: str, number: int, implementing: bool) -> list[Mention]:
     relation = _FIELD_TYPES.get(field.group(1).lower(), "references") if field else "references"
     if "PRP-" in line:
         for target in _PRP_ID.findall(line):
-            add(target, relation, "id")
+            if not _PLACEHOLDER_ID.fullmatch(target):
+                add(target, relation, "id")
     code_relation = "implements" if implementing or relation == "implements" else "references"
     if "`" in line:
         for code in _INLINE_CODE.findall(line):
@@ -209,6 +245,12 @@ def _from_line(line: str, number: int, implementing: bool) -> list[Mention]:
     if "/" in line and "." in line:
         for target in _BARE_PATH.findall(_blank_links(line)):
             add(target, code_relation if is_code_path(target) else relation, "path")
+    if "." in line:
+        for target in _BARE_FILE.findall(_blank_links(line)):
+            add(target, "references", "path")
+    if "-" in line:
+        for before, behind in _KEY_IN_PROSE.findall(line):
+            add(before or behind, "references", "id")
     if field and field.group(1).lower() == "pattern" and _NAME.match(field.group(2).strip("`* ")):
         add(field.group(2).strip("`* "), "references", "id")
     return found

@@ -91,13 +91,20 @@ def head_fields(lines: list[str]) -> dict[str, Any]:
 def facts(metadata: dict[str, Any], path: str, lines: list[str]) -> PrpFacts:
     """Id, status and verification of a PRP; `metadata` already holds :func:`head_fields`."""
     folders = [part.lower() for part in path.split("/")[:-1]]
-    status = str(metadata.get("status") or "").strip().strip("*_`").lower()
-    status = re.split(r"[\s(\u2014,-]+", status, maxsplit=1)[0] if status else ""
+    status = _status(str(metadata.get("status") or ""))
     if not status:
         status = next(
             (f for f in reversed(folders) if f in DONE or f in ("feature-requests", "research", "templates")), ""
         )
     return PrpFacts(_prp_id(metadata, path), status, _verified(metadata, status, lines))
+
+
+def _status(written: str) -> str:
+    """`✅ **Executed** (2025-10-18)` → executed, `In Progress - 60%` → in-progress: the words before any remark."""
+    bare = re.sub(r"[^\w\s(\[,;:|/.\u2013\u2014-]", " ", written).strip()
+    words = re.split(r"\s*(?:[(\[,;:|/.]|\s[-\u2013\u2014]+\s|\u2014)\s*", bare)
+    found = "-".join(words[0].strip("*_` -").lower().split()[:3]) if words else ""
+    return next((word for word in found.split("-") if word in DONE), found) if found else ""
 
 
 def _prp_id(metadata: dict[str, Any], path: str) -> str:

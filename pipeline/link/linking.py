@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 from pathspec import GitIgnoreSpec
 
-from pipeline.extract.mentions import is_code_path
+from pipeline.extract.mentions import is_code_path, is_sample
 from pipeline.extract.prp import DONE
 from pipeline.ground.diagnostics import Diagnostic, Problem
 from pipeline.ground.tables import from_rows
@@ -39,12 +39,13 @@ class Links(NamedTuple):
 def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame) -> Links:
     """Resolve every mention. A document's mention of itself is not a relation."""
     resolver = Resolver(documents, rules, sources)
+    copies = _copies(documents)
     about = {uid: (kind, status) for uid, kind, status in documents.select("document", "kind", "status").iter_rows()}
     relations, diagnostics = [], []
+    told: set[tuple[str, str, str]] = set()
     checked = 0
-    for uid, target, relation, origin, line, evidence in mentions.select(
-        "document", "target", "type", "origin", "line", "evidence"
-    ).iter_rows():
+    rows = mentions.select("document", "target", "type", "origin", "line", "evidence").iter_rows()
+    for uid, target, relation, origin, line, evidence in sorted(rows, key=lambda row: row[0] in copies):
         package, path = split_uid(uid)
         kind, status = about[uid]
         found = _resolve(resolver, package, path, target, relation, origin)
@@ -53,13 +54,29 @@ def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.Dat
             if found.uid != uid:
                 relations.append((uid, relation, found.uid, found.path, origin, 1.0, line, evidence))
             continue
+        if relation == "implements" and resolver.ends_somewhere(package, target):
+            continue  # it is there, below another folder, more than once
         problem = _problem(target, relation, origin, kind, status, line)
         if problem:
             checked += package == PROJECT_PACKAGE
-            diagnostics.append(problem.at("link", package, path))
+            said = (copies.get(uid, uid), target, problem.code)
+            if said not in told:  # once a document and target, and once for a document and its copies
+                told.add(said)
+                diagnostics.append(problem.at("link", package, path))
     diagnostics += rules_without_files(rules, sources)
     frame = from_rows(RELATIONS, relations).unique(list(RELATIONS.key), keep="first", maintain_order=True)
     return Links(frame, from_rows(DIAGNOSTICS, dict.fromkeys(diagnostics)), checked)
+
+
+def _copies(documents: pl.DataFrame) -> dict[str, str]:
+    """Document -> the one whose text it repeats: the project's own before a framework's copy of it."""
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    ordered = documents.select("document", "scope", "content_hash").sort(pl.col("scope") == "system", "document")
+    for uid, _, digest in ordered.iter_rows():
+        if (known := first.setdefault(digest, uid)) != uid:
+            found[uid] = known
+    return found
 
 
 def rules_without_files(rules: pl.DataFrame, sources: pl.DataFrame) -> list[Diagnostic]:
@@ -100,18 +117,19 @@ def _resolve(resolver: Resolver, package: str, path: str, target: str, relation:
 def _problem(target: str, relation: str, origin: str, kind: str, status: str, line: int) -> Problem | None:
     """What is wrong with an unresolved mention, or None where nothing was promised."""
     if relation == "implements" and is_code_path(target):
-        if kind == "prp" and status in DONE and "/" in target:
+        if kind == "prp" and status in DONE and "/" in target and not is_sample(target):
             message = f"claims {target}, which does not exist"
             return Problem("missing-implementation", line, message, "fix the path, or the PRP's status")
         return None
     if origin == "memory" and (kind not in _MEMORY_KINDS or target.isupper()):
         return None  # prose about memories shows examples such as mem:NAME
-    if origin == "markdown-link" and not re.search(r"[./#]", target):
+    if origin == "markdown-link" and (not re.search(r"[./#]", target) or is_sample(target)):
         return None  # a label of the documentation system, or a placeholder such as (url)
     if origin == "path" or (origin == "id" and not target.startswith("PRP-")):
         return None
     if origin == "metadata" and not (target.startswith("PRP-") or "/" in target):
         return None
-    severity = "info" if origin == "markdown-link" and target.startswith("/") else "warning"
+    illustrates = origin == "id" and (kind in ("example", "pattern") or status == "templates")
+    severity = "info" if illustrates or (origin == "markdown-link" and target.startswith("/")) else "warning"
     message = _DANGLING[origin].format(target=target)
     return Problem("dangling-reference", line, message, "fix it, or write the document", severity)

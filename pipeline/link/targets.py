@@ -117,6 +117,10 @@ class Resolver:
             return Target(uid, split_uid(uid)[1])
         return self.path(package, from_path, name)
 
+    def ends_somewhere(self, package: str, wanted: str) -> bool:
+        """Does any file's path end in what is written?"""
+        return posixpath.normpath(_LINE_SUFFIX.sub("", wanted).lstrip("/")) in self._tails_of(package)
+
     def _at(self, package: str, base: str) -> Target | None:
         if base.startswith(".."):
             return None

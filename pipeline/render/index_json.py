@@ -17,7 +17,7 @@ EXCERPT_LENGTH = 200
 RULE_EXCERPT_LENGTH = 100
 """Lengths of the seed's `extractExcerpt(content, 200)` and `line.substring(0, 100)`."""
 
-_REFERRING = ("references", "links_to", "depends_on", "derives_from")
+_REFERRING = ("references", "links_to", "depends_on", "derives_from", "implements")
 
 
 def index_document(tables: dict[str, pl.DataFrame], drift: Drift, config: Config, *, synced_at: str) -> dict[str, Any]:
@@ -124,8 +124,13 @@ def _tag_lists(tags: pl.DataFrame) -> dict[str, list[str]]:
 def _referenced_by(documents: pl.DataFrame, relations: pl.DataFrame) -> dict[str, list[str]]:
     """Uid -> sorted keys (PRP ids, memory names, paths of documents) that refer to it."""
     keys = documents.select(pl.col("document").alias("from"), "key", "kind", "path")
+    # `Source: PRP-14` in a pattern says that PRP-14 brought it about: the seed has it in `referenced_by`
+    origins = relations.filter((pl.col("type") == "derives_from") & pl.col("to").is_not_null())
+    turned = origins.select(pl.col("to").alias("from"), pl.lit("references").alias("type"), pl.col("from").alias("to"))
+    prps = documents.filter(pl.col("kind") == "prp").select(pl.col("document").alias("from"))
     found = (
-        relations.filter(pl.col("type").is_in(list(_REFERRING)))
+        pl.concat([relations.select("from", "type", "to"), turned.join(prps, on="from", how="semi")])
+        .filter(pl.col("type").is_in(list(_REFERRING)))
         .join(keys, on="from", how="inner")
         .select(
             "to",

@@ -28,6 +28,10 @@ def doc(given: argparse.Namespace) -> int:
             excerpt = knowledge.lines(f"{document.package}:{document.path}", start, end)
             show(given, excerpt.as_dict(), lambda: print(printable(excerpt.text)))
             return 0
+    if document.namesakes:
+        warn(printable(f"opened {document.path}; the key is also that of {', '.join(document.namesakes)}"))
+    if document.copies:
+        warn(printable(f"opened {document.path}; copies of it: {', '.join(document.copies)}"))
     show(given, document.as_dict(), lambda: sys.stdout.write(printable(document.text)))
     return 0
 

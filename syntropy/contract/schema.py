@@ -142,7 +142,7 @@ DOCUMENTS = _table(
     Column("verified", "BOOLEAN", "PRPs: does the text say it was verified", True),
     Column("aliases", "VARCHAR[]", "other names, from the metadata"),
     Column("keywords", "VARCHAR[]", "search words, from the metadata"),
-    Column("implementations", "VARCHAR[]", "PRPs and patterns: files and code names the text claims"),
+    Column("implementations", "VARCHAR[]", "PRPs and patterns: files the text claims; code names where it claims none"),
     Column("frontmatter", "VARCHAR", "metadata as JSON, keys sorted"),
     Column("text", "VARCHAR", "the file's decoded text, or its part as Markdown; offsets count its characters"),
     Column("body_start", "INTEGER", "character offset at which the body begins, after the frontmatter"),

@@ -47,7 +47,7 @@ class PathsConfig:
 class SourcesConfig:
     """Which files are taken, and as what: gitignore patterns, the first source that matches wins."""
 
-    system_prps: tuple[str, ...] = _doc("framework PRPs", (".ce/PRPs/system/**",))
+    system_prps: tuple[str, ...] = _doc("framework PRPs", (".ce/PRPs/system/**", ".ce/PRPs/*/system/**"))
     system_examples: tuple[str, ...] = _doc("framework patterns", (".ce/examples/system/**",))
     system_rules: tuple[str, ...] = _doc("framework rules", (".ce/RULES.md",))
     system_docs: tuple[str, ...] = _doc("other framework documents", (".ce/**",))

@@ -36,6 +36,10 @@ class Document:
     """(relation type, path, origin), outgoing, explicit ones first."""
     line_count: int
     text: str
+    copies: tuple[str, ...] = ()
+    """Places of documents with the same key and the same text."""
+    namesakes: tuple[str, ...] = ()
+    """Places of documents with the same key that say something else."""
 
     def as_dict(self) -> dict[str, object]:
         """Its fields as plain data, for JSON."""
@@ -52,6 +56,8 @@ class Document:
             "tags": list(self.tags),
             "related": [{"type": t, "path": p, "origin": o} for t, p, o in self.related],
             "line_count": self.line_count,
+            "copies": list(self.copies),
+            "namesakes": list(self.namesakes),
             "text": self.text,
         }
 
@@ -87,13 +93,26 @@ class _Row(NamedTuple):
     text: str
 
 
+class _Found(NamedTuple):
+    """A document, and those that were asked for by the same key."""
+
+    row: _Row
+    copies: tuple[str, ...] = ()
+    namesakes: tuple[str, ...] = ()
+
+
+_PRP = re.compile(r"prp[-_ ]?(\d{1,6}(?:\.\d{1,4}){0,4}|[a-z])", re.IGNORECASE)
 _RANGE = re.compile(r"L?(\d{1,9})(?:[-:]L?(\d{1,9}))?")
 _COLUMNS = ", ".join(_Row._fields)
 
 
 def get_document(database: Database, path: str, *, scope: str = "", package: str = "") -> Document:
-    """A document by its path (`.md` may be left out) or unique key. Raises DocumentNotFoundError."""
-    row = _find(database, path, scope, package)
+    """A document by its path (`.md` may be left out) or key, in any case. Raises DocumentNotFoundError.
+
+    Of several documents with a key the project's own comes before the framework's, and that with the bare key
+    before others; the answer names the rest.
+    """
+    row, copies, namesakes = _found(database, path, scope, package)
     tags = database.rows("SELECT tag FROM tags WHERE document_id = ? ORDER BY position", [row.document_id])
     related = database.rows(
         "SELECT DISTINCT type, to_path, origin FROM relations WHERE from_id = ? "
@@ -115,6 +134,8 @@ def get_document(database: Database, path: str, *, scope: str = "", package: str
         related=tuple((kind, target, origin) for kind, target, origin in related),
         line_count=row.line_count,
         text=row.text,
+        copies=copies,
+        namesakes=namesakes,
     )
 
 
@@ -185,6 +206,10 @@ def _excerpt(row: _Row, start: int, end: int) -> Excerpt:
 
 
 def _find(database: Database, path: str, scope: str, package: str) -> _Row:
+    return _found(database, path, scope, package).row
+
+
+def _found(database: Database, path: str, scope: str, package: str) -> _Found:
     """The document by path, path without `.md`, or key; `package:path` and citations are understood."""
     wanted = normalize_path(path)
     head, colon, tail = wanted.partition(":")
@@ -193,22 +218,56 @@ def _find(database: Database, path: str, scope: str, package: str) -> _Row:
     wanted = CITED_LINES.sub("", wanted).lstrip("/")
     bare = wanted.partition("#")[0]  # what follows is a part of a file, or a heading's anchor
     places = dict.fromkeys((wanted, f"{wanted}.md", bare, f"{bare}.md"))
-    for candidate, column in (*((place, "path") for place in places), (wanted, "key")):
+    for candidate in places:
         rows = database.rows(
             f"SELECT {_COLUMNS} FROM documents "
-            f"WHERE {column} = ? AND (? = '' OR scope = ?) AND (? = '' OR package = ?) "
-            f"ORDER BY package <> '{PROJECT_PACKAGE}', package, path LIMIT 2",
+            f"WHERE path = ? AND (? = '' OR scope = ?) AND (? = '' OR package = ?) "
+            f"ORDER BY package <> '{PROJECT_PACKAGE}', package LIMIT 2",
             [candidate, scope, scope, package, package],
         )
         found = [_Row(*row) for row in rows]
-        if len(found) == 1 or (found and found[0].package == PROJECT_PACKAGE and column == "path"):
-            return found[0]
-        if found and column == "path":
+        if len(found) == 1 or (found and found[0].package == PROJECT_PACKAGE):
+            same = _by_key(database, wanted, scope, package) if "/" not in wanted and "." not in wanted else None
+            other = same is not None and same.row.path != found[0].path
+            namesakes = (place_of(same.row.package, same.row.path), *same.namesakes) if same and other else ()
+            return _Found(found[0], (), tuple(p for p in namesakes if p != found[0].path))
+        if found:
             spelled = " and ".join(place_of(row.package, row.path) for row in found)
             raise DocumentNotFoundError(f"{path!r} is in several packages", hint=f"say which: {spelled}")
+    if by_key := _by_key(database, wanted, scope, package):
+        return by_key
     raise DocumentNotFoundError(
         f"no {scope + ' ' if scope else ''}document {path!r}", hint=_nearest(database, wanted, scope)
     )
+
+
+def _by_key(database: Database, wanted: str, scope: str, package: str) -> _Found | None:
+    """The documents of a key: as it is, else in any case, with `PRP-9` and `prp-009` one; clashes are `key@path`."""
+    number = _PRP.fullmatch(wanted)
+    if number:
+        parts = [part.lstrip("0") or "0" if part.isdigit() else part for part in number.group(1).lower().split(".")]
+        pattern = "prp-" + r"\.".join(f"0*{part}" if part.isdigit() else part for part in parts)
+    else:
+        pattern = re.escape(wanted.lower())
+    rows = database.rows(
+        f"SELECT {_COLUMNS} FROM documents "
+        "WHERE regexp_full_match(lower(key), '(?:[^:@]+:)?' || ? || '(?:@.*)?') "
+        "AND (? = '' OR scope = ?) AND (? = '' OR package = ?) "
+        f"ORDER BY key <> ?, package <> '{PROJECT_PACKAGE}', contains(key, '@'), scope = 'system', package, path",
+        [pattern, scope, scope, package, package, wanted],
+    )
+    found = [_Row(*row) for row in rows]
+    if not found:
+        return None
+    first = found[0]
+    if first.key == wanted and "@" in wanted:  # a key that was made unique
+        return _Found(first)
+    exact = [row for row in found if row.key == wanted and row.package == PROJECT_PACKAGE]
+    first = next((row for row in exact if row.scope == "user"), first)
+    others = [row for row in found if row != first]
+    copies = tuple(place_of(row.package, row.path) for row in others if row.text == first.text)
+    namesakes = tuple(place_of(row.package, row.path) for row in others if row.text != first.text)
+    return _Found(first, copies, namesakes)
 
 
 def _nearest(database: Database, wanted: str, scope: str) -> str:

@@ -158,6 +158,8 @@ def get_document(
         "kind": document.kind,
         "text": Data(shown.text),
         "lines_total": document.line_count,
+        **({"same_key": [Data(place) for place in document.namesakes]} if document.namesakes else {}),
+        **({"copies": [Data(place) for place in document.copies]} if detailed and document.copies else {}),
         **following(shown.next_cursor),
     }
     if detailed:

@@ -165,10 +165,10 @@ def test_verified(text, verified):
     assert fields(extracted(text, path="PRPs/executed/PRP-1.md", kind="prp"))["verified"] is verified
 
 
-def test_implementations_are_paths_and_code_names():
+def test_implementations_are_paths_where_there_are_any():
     text = "# T\n\nSee `docs/x.md`.\n\n## Implementation\n\n- `ce/validate.py`: `run_gates()`, `GateRunner.check()`\n- src/tools/init.ts\n"
     row = fields(extracted(text, path="PRPs/executed/PRP-1.md", kind="prp"))
-    assert row["implementations"] == ["ce/validate.py", "src/tools/init.ts", "run_gates()", "GateRunner.check()"]
+    assert row["implementations"] == ["ce/validate.py", "src/tools/init.ts"]
 
 
 def test_references_with_lines_and_none_from_fences():
@@ -282,3 +282,34 @@ def test_paths_outside_of_implementation_sections_are_claims_where_there_are_no_
 def test_a_block_scalar_without_fences_is_the_summary():
     text = "name: X\ndescription: |\n  Builds a thing\n  in two lines.\n\n## Goal\n"
     assert fields(extracted(text, path="PRPs/templates/x.md", kind="prp"))["summary"] == "Builds a thing in two lines."
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [
+        ("✅ Executed", "executed"),
+        ("**In Progress** - 60% done", "in-progress"),
+        ("Completed (2025-10-18)", "completed"),
+        ("Ready for review", "ready-for-review"),
+        ("executed", "executed"),
+    ],
+)
+def test_a_status_keeps_all_its_words(written, status):
+    text = f"> **Status:** {written}\n\n# P\n"
+    assert fields(extracted(text, path="PRPs/PRP-7-x.md", kind="prp"))["status"] == status
+
+
+def test_placeholders_are_no_references():
+    found = extracted("# T\n\nSee PRP-X, PRP-999 and PRP-12.\n")
+    assert [m[2] for m in found.mentions] == ["PRP-12"]
+
+
+def test_paths_that_stand_for_others_are_no_implementations():
+    text = "# P\n\n## Files changed\n\n- `dock/*.py`\n- `/absolute/path/to/x.py`\n- `dock/open.py`\n\nTo remove:\n- `dock/old.py`\n"
+    found = extracted(text, path="PRPs/executed/PRP-7-x.md", kind="prp")
+    assert fields(found)["implementations"] == ["dock/open.py"]
+
+
+def test_bare_file_names_and_keys_in_prose_are_references():
+    found = extracted("# T\n\nAs in error-recovery.py, and by the retry-later pattern; Node.js is none.\n")
+    assert {(m[2], m[4]) for m in found.mentions} == {("error-recovery.py", "path"), ("retry-later", "id")}

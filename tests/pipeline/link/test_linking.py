@@ -145,3 +145,21 @@ def test_drift_counts_claims_that_fail(project):
 def test_no_claims_no_drift(project):
     documents, links, clashes = linked(project({}))
     assert measure_drift(documents, clashes, references=links.checked).score == 0.0
+
+
+def test_a_copy_repeats_no_problem_and_an_ambiguous_file_is_there(project):
+    text = "# PRP-1\n\nstatus: executed\n\nSee PRP-77, and PRP-77.\n\n## Files\n\n- `dock/open.py`\n- `dock/gone.py`\n"
+    root = project(
+        {
+            "PRPs/executed/PRP-1-a.md": text,
+            ".ce/PRPs/system/executed/PRP-1-a.md": text,
+            "a/dock/open.py": "x = 1\n",
+            "b/dock/open.py": "x = 2\n",
+        }
+    )
+    _, links, _ = linked(root)
+    found = links.diagnostics.select("path", "code", "message").rows()
+    assert sorted((path, code) for path, code, _ in found) == [
+        ("PRPs/executed/PRP-1-a.md", "dangling-reference"),
+        ("PRPs/executed/PRP-1-a.md", "missing-implementation"),
+    ]

@@ -18,6 +18,7 @@ from syntropy.search.passages import snippet
 from syntropy.search.query import analyse
 from syntropy.search.sql_engine import SqlEngine
 from tests.conftest import DATA, ROOT
+from tests.quick import build as quick_build
 
 HEAVY = ("dagster", "torch", "polars", "pydantic", "numpy", "pyarrow", "onnxruntime", "jinja2", "yaml", "rich")
 
@@ -356,3 +357,30 @@ def test_the_sources_are_not_looked_at_on_every_query(demo, monkeypatch):
         for _ in range(5):
             opened.search("retry")
     assert len(looks) == 1
+
+
+def test_keys_open_in_any_case_and_name_those_that_share_them(project):
+    root = project(
+        {
+            "syntropy.toml": "[embed]\nenabled = false\n",
+            "PRPs/executed/PRP-9-a.md": "# PRP-9: One\n\nThe first.\n",
+            ".ce/PRPs/system/executed/PRP-9-a.md": "# PRP-9: One\n\nThe first.\n",
+            "PRPs/executed/PRP-30-a.md": "# PRP-30: Apples\n\nRed.\n",
+            "PRPs/executed/PRP-30-b.md": "# PRP-30: Pears\n\nGreen.\n",
+            "examples/patterns/retry-later.md": "# Retry later\n\nWait.\n",
+        }
+    )
+    quick_build(root)
+    with syntropy.open(root) as knowledge:
+        for spelled in ("PRP-9", "prp-9", "PRP-009", "prp 9"):
+            found = knowledge.document(spelled)
+            assert found.path == "PRPs/executed/PRP-9-a.md"
+            assert found.copies == (".ce/PRPs/system/executed/PRP-9-a.md",)
+            assert found.namesakes == ()
+        clash = knowledge.document("PRP-30")
+        assert (clash.path, clash.namesakes) == ("PRPs/executed/PRP-30-a.md", ("PRPs/executed/PRP-30-b.md",))
+        other = knowledge.document("PRP-30@PRPs/executed/PRP-30-b.md")
+        assert other.path == "PRPs/executed/PRP-30-b.md"
+        assert knowledge.document("Retry-Later").path == "examples/patterns/retry-later.md"
+        with pytest.raises(DocumentNotFoundError):
+            knowledge.document("PRP-90")
