@@ -20,7 +20,7 @@ from pipeline.ground.tables import collected, from_rows, packed
 from pipeline.sources.canonical import canonical_json
 from pipeline.sources.protocol import SourceText
 from pipeline.text.decode import well_formed
-from pipeline.text.secrets import redact
+from pipeline.text.secrets import Finding, redact
 from syntropy.contract.config import SecretsConfig
 from syntropy.contract.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAG_MARKS
 
@@ -130,7 +130,14 @@ def _unreadable(source: SourceText, error: Exception) -> Diagnostic:
 
 def _redacted(source: SourceText, secrets: SecretsConfig, diagnostics: list[Any]) -> SourceText:
     """The text without credentials; each is reported by its rule and line, never by its value."""
-    text, findings = redact(source.text, secrets.allow)
+    spared: list[Finding] = []
+    text, findings = redact(source.text, secrets.allow, spared)
+    for finding in spared:
+        message = f"shows what looks like a credential ({finding.rule}) and like an example; it stays"
+        hint = "if it is a real one, remove it and make a new one"
+        diagnostics.append(
+            Diagnostic("extract", "info", "example-secret", source.package, source.path, finding.line, message, hint)
+        )
     for finding in findings:
         message = f"holds what looks like a credential ({finding.rule}); it was redacted"
         hint = "remove it and make a new one, or list it in secrets.allow"

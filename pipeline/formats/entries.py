@@ -6,10 +6,12 @@ Fields that the schema does not know are kept, below a heading of their own: not
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 import yaml
@@ -30,6 +32,8 @@ _SHOWN = {"id", "type", "title", "content", "summary", "examples"}
 _METADATA = ("category", "subcategory", "keywords", "aliases", "relatedIds", "source", "lastUpdated")
 _TEXTS = ("id", "type", "title", "content", "summary", "category", "subcategory", "source", "lastUpdated")
 _LISTS = ("keywords", "aliases", "relatedIds")
+_WANTED = ("content", "category", "summary")
+"""What the Helios seed's schema asks of every entry, and search lives on."""
 
 
 def pages(text: str, path: str) -> Pages:
@@ -139,7 +143,34 @@ def _add(found: Pages, entry: Any, number: int, places: _Places) -> None:
             fixed[key] = []
         else:
             fixed[key] = [str(item) for item in value]
+    _lacks(found, fixed, name, line)
     found.add(page_of(fixed), line)
+
+
+def _lacks(found: Pages, entry: Mapping[str, Any], name: str, line: int) -> None:
+    """Report what an entry lacks, and keys that are nearly one of the schema's."""
+    lacking = [key for key in _WANTED if not str(entry.get(key) or "").strip()]
+    if lacking:
+        found.problem("thin-entry", line, f"entry {name!r} has no {', '.join(lacking)}", "write it", "info")
+    date = entry.get("lastUpdated")
+    if isinstance(date, str) and date and not _is_date(date):
+        found.problem(
+            "bad-entry", line, f"entry {name!r}: lastUpdated {date!r} is not a date", "write it as 2026-01-31"
+        )
+    known = {*_SHOWN, *_METADATA}
+    for key in entry.keys() - known:
+        meant = next(iter(difflib.get_close_matches(str(key), sorted(known - entry.keys()), n=1, cutoff=0.8)), "")
+        if meant:
+            message = f"entry {name!r} has {key!r}, which the schema does not know"
+            found.problem("bad-entry", line, message, f"did you mean {meant!r}?")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text.strip())
+    except ValueError:
+        return False
+    return True
 
 
 def _entries(data: Any) -> list[Any] | None:

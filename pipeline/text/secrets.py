@@ -7,6 +7,7 @@ reported, never a value.
 
 from __future__ import annotations
 
+import base64
 import fnmatch
 import math
 import re
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from syntropy.contract.vocabulary import REDACTED
 
@@ -113,8 +115,8 @@ _RULES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         "webhook-url",
         ("hooks.slack.com/", "/api/webhooks/", "/webhookb2/"),
         re.compile(
-            r"(?:hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/|"
-            r"\.webhook\.office\.com/webhookb2/)(?P<value>[\w@./-]{20,300})"
+            r"(?:hooks\.slack\.com/(?=(?:services|workflows)/\w+/\w+/\w{20})(?:services|workflows)/|"
+            r"discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/webhookb2/)(?P<value>[\w@./-]{20,300})"
         ),
     ),
     ("url-password", ("://",), re.compile(r"://[^\s:/@'\"<>]{0,100}:(?P<value>[^\s@'\"/<>]{3,200})@")),
@@ -143,7 +145,9 @@ _RULES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
 
 _ASSIGNED = re.compile(
     r"(?i:passw|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|account[_-]?key|private[_-]?key)"
-    r"[\w-]{0,20}(?<!Path)(?<!path)(?<!File)(?<!file)(?<!List)(?<!Arn)(?<!ARN)(?<!Name)(?<!name)[\"'`]?\s{0,3}(?:=>|:=|[:=|>]|[\"\']?,?\n\s{0,40}[\"\']?value[\"\']?:)\s{0,3}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`,;(){}<>\[\]]{8,200})"
+    r"[\w-]{0,20}(?<!Path)(?<!path)(?<!File)(?<!file)(?<!List)(?<!Arn)(?<!ARN)(?<!Name)(?<!name)[\"'`]?[ \t]{0,3}"
+    r"(?:=>|:=|[:=|>]|[\"\']?,?\n\s{0,40}[\"\']?value[\"\']?:)[ \t]{0,3}"
+    r"(?P<quote>[\"'`]?)(?P<value>[^\s\"'`,;(){}<>\[\]]{8,200})"
 )
 """A value behind a name that says what it is; judged by `_looks_secret`."""
 
@@ -157,16 +161,35 @@ _HARMLESS = re.compile(
     r"0123456789|1234567890|abcdefgh|000000|foobar|password|secret[-_]?(?:key|name|value)|my[-_]"
 )
 _REFERENCE = re.compile(
-    r"^(?:\$|%|@|#|&|\\|arn:|[a-z0-9+]+:|/|\./|[A-Za-z_]\w*(?:\.\w+)+$|[A-Za-z]+(?:[-_.:/][A-Za-z]+)*$)"
+    r"^(?:\$|%|@|#|&|\\|-|arn:|[a-z0-9+]+:|/|\./|[A-Za-z_]\w*(?:\??\.\w+)+!?$|[A-Za-z]+(?:[-_.:/][A-Za-z]+)*$|[a-z_]+=[a-z.]+$)"
 )
+_CODE = re.compile(r"process\.env|os\.environ|\w\|\w+(?:\||$)|^(?:[A-Z][A-Za-z]+/){2}")
+"""What programs and patterns hold, and values do not."""
+
+_EXAMPLE_WORDS = re.compile(
+    r"(?i)pass(?:w(?:or)?d|phrase)?|secret|welcome|temp|test|strong|secure|admin|minio|change|guest|root|user|loader|"
+    r"demo|default|letmein|qwerty|hunter|dev|local|new|old|my|the|postgres|mysql|mongo|redis|rabbit|abc|xyz|foo|bar|key|token"
+)
+"""What passwords in documentation are put together of."""
+
+_LEET = str.maketrans("@013457$", "aoieasts")
+_SAMPLE_PART = re.compile(r"(?i)abc[-_]?123|xyz[-_]?789|12345|(?:test|demo)[-_]key")
+_LOCAL = re.compile(r"(?i)//(?:[^/\s@]*@)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0|host\.docker\.internal)\b")
+_AWS_ID, _AWS_SECRET = re.compile(r"A[A-Z]{3}[A-Z0-9]{16}"), re.compile(r"[A-Za-z0-9/+]{40}")
 
 
-def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, list[Finding]]:
+def redact(text: str, allow: Sequence[str] = (), spared: list[Finding] | None = None) -> tuple[str, list[Finding]]:
     """The text with credentials replaced by `[REDACTED:rule]`, and what was found, in order.
 
-    `allow`: shell patterns of values that are left alone. Lines stay lines.
+    `allow`: shell patterns of values that are left alone. Lines stay lines. `spared` is given what has the form of
+    a credential and is an example of documentation, which stays.
     """
-    spans = sorted(_spans(text, allow), key=lambda span: (span[0], -span[1]))
+    spans = []
+    for span in sorted(_spans(text, allow), key=lambda span: (span[0], -span[1])):
+        if not _is_example(text, *span):
+            spans.append(span)
+        elif spared is not None:
+            spared.append(Finding(span[2], text.count("\n", 0, span[0]) + 1))
     parts: list[str] = []
     findings: list[Finding] = []
     end = line = position = 0
@@ -201,6 +224,55 @@ def _spans(text: str, allow: Sequence[str]) -> Iterator[tuple[int, int, str]]:
             yield *match.span("value"), "assigned-secret"
 
 
+def _is_example(text: str, start: int, stop: int, rule: str) -> bool:
+    """Is what was found an example: a password made of such words, a key that cannot be one, one for this machine?"""
+    value = text[start:stop]
+    line = text[max(text.rfind("\n", 0, start) + 1, start - 300) : start]
+    if rule == "private-key":
+        return not _is_whole_key(value)
+    if rule == "url-password":
+        user = re.split(r"[/\s\"'`]", line)[-1].rstrip(":")
+        host = re.match(r"@([\w.-]+)", text[stop : stop + 200])
+        same = unquote(user) == unquote(value)
+        return same or _is_made_of_words(value) or (host is not None and _SAMPLE_PART.search(value) is not None)
+    if rule not in ("assigned-secret", "authorization-header", "curl-password", "mysql-password"):
+        return False
+    if _SAMPLE_PART.search(value) or _LOCAL.search(line[line.rfind(" ") + 1 :]):
+        return True
+    if re.search(r"(?i)aws_access_key_id\W{0,6}$", line):
+        return _AWS_ID.fullmatch(value) is None
+    if re.search(r"(?i)aws_secret_access_key\W{0,6}$", line):
+        rest = re.match(r"[^\s\"'`]*", text[start : start + 200])
+        return rest is not None and _AWS_SECRET.fullmatch(rest.group(0)) is None
+    return rule == "assigned-secret" and _is_made_of_words(value)
+
+
+def _is_made_of_words(value: str) -> bool:
+    """`TempPass123!`, `P@ssw0rd`, `passwd`: words that passwords in documentation are made of, a number, a mark."""
+    bare = re.sub(r"[\W_]+$|\d{1,4}[\W_]*$", "", unquote(value.partition("&")[0]))
+    for spelled in (bare, bare.translate(_LEET)):
+        if spelled and not re.sub(r"[\W_\d]", "", _EXAMPLE_WORDS.sub("", spelled)):
+            return True
+    return False
+
+
+def _is_whole_key(value: str) -> bool:
+    """Does the body of a private key hold as many bytes as it says? Documentation cuts its samples."""
+    body = "".join(re.sub(r"\\[nr]", "", part) for part in value.split() if ":" not in part)
+    if not re.fullmatch(r"[A-Za-z0-9+/]{16,}={0,2}", body):
+        return "..." not in value and "\u2026" not in value  # another form, such as PGP's: taken as whole
+    try:
+        data = base64.b64decode(body + "=" * (-len(body) % 4))
+    except ValueError:
+        return False
+    if data[:1] != b"\x30" or len(data) < 4:
+        return True  # not DER: OpenSSH's own form
+    if data[1] < 0x80:
+        return len(data) >= 2 + data[1]
+    size = data[1] & 0x7F
+    return size > 4 or len(data) >= 2 + size + int.from_bytes(data[2 : 2 + size], "big")
+
+
 def _allowed(value: str, allow: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(value, pattern) for pattern in allow)
 
@@ -212,7 +284,11 @@ def _is_harmless(value: str) -> bool:
 
 def _looks_secret(value: str, *, quoted: bool) -> bool:
     """Random enough for a value found only by its name: letters and digits mixed, no word, no reference."""
-    if _is_harmless(value) or (_REFERENCE.match(value) and not (value.isalpha() and _switches(value) >= MIN_SWITCHES)):
+    if (
+        _CODE.search(value)
+        or _is_harmless(value)
+        or (_REFERENCE.match(value) and not (value.isalpha() and _switches(value) >= MIN_SWITCHES))
+    ):
         return False
     has_digit, has_letter = any(c.isdigit() for c in value), any(c.isalpha() for c in value)
     mixed = has_digit or not value.isalnum() or _switches(value) >= MIN_SWITCHES

@@ -154,3 +154,23 @@ def test_a_glossary_has_a_page_a_row():
 def test_no_text_makes_a_reader_fail(text, name, kind):
     for page in expand(text, name, kind).pages:
         assert page.text or not text
+
+
+def test_what_an_entry_lacks_is_told():
+    entry = {"id": "g-1", "type": "guide", "title": "T", "sumary": "S", "keyword": ["a"], "lastUpdated": "next week"}
+    found = entries.pages(json.dumps([entry, {**WHOLE, "unheard": 1}]), "entries.json")
+    assert [(p.code, p.severity) for p in found.problems] == [
+        ("thin-entry", "info"),
+        ("bad-entry", "warning"),
+        ("bad-entry", "warning"),
+        ("bad-entry", "warning"),
+    ]
+    said = " ".join(p.message + p.hint for p in found.problems)
+    for words in ("content, category, summary", "'next week'", "'sumary'", "did you mean 'summary'", "'keywords'"):
+        assert words in said
+    assert len(found.pages) == 2
+
+
+WHOLE = {
+    "id": "g-2", "type": "guide", "title": "T", "summary": "S", "content": "C", "category": "c", "lastUpdated": "2026-01-31",
+}  # fmt: skip

@@ -127,3 +127,48 @@ def test_places_that_were_missed(text):
     redacted, findings = redact(text.format(value))
     assert value not in redacted
     assert len(findings) == 1
+
+
+EXAMPLES = (
+    'url = "postgres://loader:loader@localhost:5432/x"',
+    'url = "mongodb://dbuser:passwd@host.or.ip:27017"',
+    "amqp://guest:guest@localhost:5672",
+    "mssql://sa:Strong%21Passw0rd@localhost:1433/x",
+    'password = "TempPass123!"',
+    'password: "P@ssw0rd123!"',
+    'password = "Dlt*12345789234567"',
+    'aws_access_key_id = "JFJ$$*f2058024835jFffsadf"',
+    'aws_secret_access_key = "DFJdwslf2hf57)%$02jaflsedjfasoi"',
+    "open http://localhost:2718?access_token=Qfo_Hj2RbXqiqM4VT3XOwA",
+    "https://hooks.slack.com/services/T04DHMAF13Q/B04E7B1MQ1H/TDHEI123WUEE",
+    "password=(passwd|pwd|secret|api_key|apikey)",
+    "token: process.env.SERVICE_TOKEN!",
+    "secret:\n  resolved_key: host",
+    "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQDGWsVHJRjl\n-----END PRIVATE KEY-----",
+)
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_examples_of_documentation_stay(text):
+    assert redact(text)[0] == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://svc:kT9vQ2xLw7@db.internal:5432/x",
+        "postgres://svc:kT9vQ2xLw7@localhost:5432/x",
+        'password = "kT9v!Q2xLw7z"',
+        "aws_access_key_id = AKIAQ3EGRZX7PLMNB2VC",
+        'aws_secret_access_key = "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"',
+        "https://hooks.slack.com/services/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",
+    ],
+)
+def test_what_could_be_real_goes(text):
+    assert redact(text)[0] != text
+
+
+def test_examples_are_told():
+    spared = []
+    redact('\npassword = "TempPass123!"\n', (), spared)
+    assert [(f.rule, f.line) for f in spared] == [("assigned-secret", 2)]
