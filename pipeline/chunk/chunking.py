@@ -16,6 +16,7 @@ from pipeline.ground.parallel import Progress, map_batches
 from pipeline.ground.tables import collected, from_rows, packed
 from pipeline.text.markdown import Heading
 from syntropy.contract.config import ChunkConfig, EmbedConfig
+from syntropy.contract.identity import PROJECT_PACKAGE, split_uid
 from syntropy.contract.schema import CHUNKS, TERMS, WINDOWS
 
 _Item = tuple[Any, ...]
@@ -72,7 +73,9 @@ def _chunk_batch(
     rows = Chunked([], [], Terms())
     for uid, path, title, aliases, keywords, summary, text, tags, units, headings in batch:
         shape = stored_outline(text, units, headings)
-        document = ChunkInput(uid, path, title, "\n".join(aliases), "\n".join(keywords), tags, summary, text, shape)
+        package = split_uid(uid)[0]
+        place = path if package == PROJECT_PACKAGE else f"{package}/{path}"  # people search for a package by its name
+        document = ChunkInput(uid, place, title, "\n".join(aliases), "\n".join(keywords), tags, summary, text, shape)
         chunk_document(rows, document, counter, terms, chunk, embed, prefix_tokens)
     frames = (from_rows(CHUNKS, rows.chunks), from_rows(WINDOWS, rows.windows), pl.DataFrame(rows.terms.table()))
     return [packed(frame) for frame in frames]

@@ -57,14 +57,21 @@ def check_address(address: str, *, allow_file: bool) -> str:
     raise UsageError(f"{address!r} is not an address that is allowed", hint=hint)
 
 
-def git(*arguments: str, cwd: Path | None = None, timeout: float, allow_file: bool, data: bytes = b"") -> bytes:
+def git(
+    *arguments: str,
+    cwd: Path | None = None,
+    timeout: float,
+    allow_file: bool,
+    data: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+) -> bytes:
     """Run git and return what it printed. Raises GitError with its message, or after the deadline."""
     command = ["git", *(part for entry in _CONFIG for part in ("-c", entry)), *arguments]
     try:
         process = subprocess.Popen(  # noqa: S603 (addresses are checked, and come behind `--`)
             command,
             cwd=cwd,
-            env=_environment(os.environ, allow_file=allow_file),
+            env={**_environment(os.environ, allow_file=allow_file), **(environment or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -82,16 +82,43 @@ def install(packages: Packages, config: Config) -> list[Outcome]:
         checkout = Checkout(packages.checkout(package.alias), package, config.git)
         if locked is None:
             return Outcome(package.alias, "failed", "", "is not locked", f"`syntropy package update {package.alias}`")
-        if checkout.folder.is_dir():
-            return Outcome(package.alias, "unchanged", locked.commit)
+        state = "installed"
         try:
+            if checkout.folder.is_dir():
+                if not (checkout.folder / ".git").is_dir():
+                    return Outcome(package.alias, "unchanged", locked.commit, "vendored: used as it is")
+                if checkout.head() == locked.commit or (checkout.has(locked.commit) and checkout.local_work(locked)):
+                    return Outcome(package.alias, "unchanged", locked.commit)  # builds read the commit, not the files
+                checkout.refuse_local_work(locked)
+                state = "updated"
             checkout.install(locked.commit)
         except SyntropyError as error:
             return Outcome(package.alias, "failed", locked.commit, error.message, error.hint)
-        return Outcome(package.alias, "installed", locked.commit)
+        return Outcome(package.alias, state, locked.commit)
 
     with ThreadPoolExecutor(max(1, config.git.workers)) as pool:
         return list(pool.map(one, packages.wanted))
+
+
+def state_of(packages: Packages, config: Config, package: Package) -> str:
+    """Installed, vendored or not installed; what differs from the list or the lock; what was changed by hand."""
+    locked = packages.locked.get(package.alias)
+    checkout = Checkout(packages.checkout(package.alias), package, config.git)
+    if not checkout.folder.is_dir():
+        return "not installed"
+    if not (checkout.folder / ".git").exists():
+        return "vendored"
+    if locked is None:
+        return "not locked"
+    if locked.path != package.path:
+        return "path changed"
+    try:
+        work = checkout.local_work(locked)
+    except SyntropyError as error:
+        return f"damaged: {error.message}"
+    if work:
+        return f"local changes: {work}"
+    return "installed" if checkout.has(locked.commit) else "not as locked"
 
 
 def remove(packages: Packages, config: Config, alias: str, *, force: bool) -> Packages:
@@ -119,10 +146,10 @@ def push(packages: Packages, config: Config, alias: str, message: str, *, today:
         raise UsageError("the message is empty", hint="say what changed with -m")
     checkout = Checkout(packages.checkout(alias), package, config.git)
     branch = checkout.push(message, f"syntropy/{alias}-{today.isoformat()}", locked)
-    return branch, pull_request_hint(package.source, branch)
+    return branch, pull_request_hint(package.source, branch, base=packages.base_branch())
 
 
-def pull_request_hint(source: str, branch: str) -> str:
+def pull_request_hint(source: str, branch: str, *, base: str = "") -> str:
     """Where a pull request of a branch is opened; for hosts without a known page, in words."""
     address = source.removesuffix(".git")
     if "://" not in address and "@" in address:
@@ -130,12 +157,13 @@ def pull_request_hint(source: str, branch: str) -> str:
     address = address.replace("ssh://git@", "https://")
     host = address.partition("://")[2].partition("/")[0]
     if "github" in host:
-        return f"{address}/compare/{branch}?expand=1"
+        return f"{address}/compare/{base + '...' if base else ''}{branch}?expand=1"
     if "gitlab" in host:
-        return f"{address}/-/merge_requests/new?merge_request%5Bsource_branch%5D={branch}"
+        target = f"&merge_request%5Btarget_branch%5D={base}" if base else ""
+        return f"{address}/-/merge_requests/new?merge_request%5Bsource_branch%5D={branch}{target}"
     if "bitbucket" in host:
-        return f"{address}/pull-requests/new?source={branch}"
-    return f"open a pull request for the branch {branch} of {source}"
+        return f"{address}/pull-requests/new?source={branch}{f'&dest={base}' if base else ''}"
+    return f"open a pull request for the branch {branch} of {source}{f' against {base}' if base else ''}"
 
 
 def check_access(contexts: Iterable[Context], config: Config) -> list[Access]:

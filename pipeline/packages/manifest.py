@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,10 +54,18 @@ class Packages:
     wanted: tuple[Package, ...]
     locked: dict[str, Locked]
     in_toml: bool
+    written: Mapping[str, Any] = field(default_factory=dict)
+    """The list as its file has it: keys that are not ours are written back."""
+    written_lock: Mapping[str, Any] = field(default_factory=dict)
 
     def checkout(self, alias: str) -> Path:
         """Where a package's files lie."""
         return self.root / FOLDER / CHECKOUTS / alias
+
+    def base_branch(self) -> str:
+        """The branch that pull requests are for, where nocaap's settings say one (`push.baseBranch`)."""
+        push = self.written.get("push")
+        return str(push.get("baseBranch") or "") if isinstance(push, dict) else ""
 
     def package(self, alias: str) -> Package:
         """The package of that alias. Raises UsageError."""
@@ -85,19 +94,23 @@ class Packages:
             raise UsageError(
                 f"packages are listed in {CONFIG_NAME}", hint=f"change [packages] in {CONFIG_NAME} instead"
             )
-        data: dict[str, Any] = {"registryUrl": self.registry} if self.registry else {}
+        data = {**self.written, **({"registryUrl": self.registry} if self.registry else {})}
+        former = {str(e.get("alias")): e for e in self.written.get("packages", []) if isinstance(e, dict)}
         data["packages"] = [
-            {key: value for key, value in package._asdict().items() if value} for package in self.wanted
+            {**former.get(package.alias, {}), **{key: value for key, value in package._asdict().items() if value}}
+            for package in self.wanted
         ]
         self._write(CONFIG, data)
 
     def save_lock(self) -> None:
         """Write the lock."""
-        data = {
-            alias: {"commitHash": lock.commit, "sparsePath": lock.path, "updatedAt": lock.updated_at}
-            for alias, lock in sorted(self.locked.items())
-        }
-        self._write(LOCK, data)
+        listed = {package.alias for package in self.wanted}
+        kept = {alias: entry for alias, entry in self.written_lock.items() if alias in listed}
+        for alias, lock in self.locked.items():
+            entry = kept.get(alias)
+            ours = {"commitHash": lock.commit, "sparsePath": lock.path, "updatedAt": lock.updated_at}
+            kept[alias] = {**(entry if isinstance(entry, dict) else {}), **ours}
+        self._write(LOCK, dict(sorted(kept.items())))
 
     def _write(self, name: str, data: Any) -> None:
         folder = self.root / FOLDER
@@ -121,12 +134,14 @@ def load_packages(root: Path, config: Config) -> Packages:
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"{FOLDER}/{CONFIG}: alias {name!r} is used twice", hint="give each package its own")
+    lock = _read(root / FOLDER / LOCK)
     locked = {
         alias: Locked(str(entry["commitHash"]), str(entry.get("sparsePath") or ""), str(entry.get("updatedAt") or ""))
-        for alias, entry in _read(root / FOLDER / LOCK).items()
+        for alias, entry in lock.items()
         if isinstance(entry, dict) and re.fullmatch(r"[0-9a-f]{40,64}", str(entry.get("commitHash", "")))
     }
-    return Packages(root, str(data.get("registryUrl") or ""), wanted, locked, bool(config.packages))
+    registry = str(data.get("registryUrl") or "")
+    return Packages(root, registry, wanted, locked, bool(config.packages), data, lock)
 
 
 def alias_of(source: str, path: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from pipeline.packages.git import check_address, git
+from pipeline.packages.manifest import posix_path
 from syntropy.contract.config import GitConfig
 from syntropy.contract.errors import SyntropyError, UsageError
 
@@ -144,6 +145,8 @@ def _text(address: str, settings: GitConfig) -> str:
 
 
 def _from_git(address: str, settings: GitConfig) -> str:
+    address, _, file = address.partition("#")
+    file = posix_path(file) or FILE
     source = check_address(address, allow_file=settings.allow_file)
 
     def run(*arguments: str) -> bytes:
@@ -152,12 +155,13 @@ def _from_git(address: str, settings: GitConfig) -> str:
     with tempfile.TemporaryDirectory() as folder:
         run("init", "--quiet", "--bare")
         run("fetch", "--quiet", "--depth", "1", "--no-tags", f"--filter=blob:limit={MAX_BYTES}", "--", source, "HEAD")
-        listed = run("ls-tree", "-l", "FETCH_HEAD", "--", FILE).split()
+        listed = run("ls-tree", "-l", "FETCH_HEAD", "--", file).split()
         if len(listed) < 4 or listed[1] != b"blob":
-            raise RegistryError(f"{address} holds no {FILE}", hint="name the repository that has it, or the file")
+            hint = f"name the repository that has it, or the file: {address}#path/to/{FILE}"
+            raise RegistryError(f"{address} holds no {file}", hint=hint)
         if int(listed[3]) > MAX_BYTES:
-            raise RegistryError(f"{address}: {FILE} is larger than {MAX_BYTES} bytes", hint="split it by imports")
-        return run("cat-file", "blob", f"FETCH_HEAD:{FILE}").decode("utf-8", "replace")
+            raise RegistryError(f"{address}: {file} is larger than {MAX_BYTES} bytes", hint="split it by imports")
+        return run("cat-file", "blob", f"FETCH_HEAD:{file}").decode("utf-8", "replace")
 
 
 def _download(address: str, settings: GitConfig) -> str:
@@ -167,7 +171,7 @@ def _download(address: str, settings: GitConfig) -> str:
     try:
         with httpx.Client(timeout=min(30.0, settings.timeout_seconds), follow_redirects=False) as client:
             for _ in range(MAX_REDIRECTS + 1):
-                check_public(address)
+                check_public(address, private=settings.private_registries)
                 with client.stream("GET", address) as response:
                     if response.is_redirect:
                         address = urljoin(address, response.headers.get("location", ""))
@@ -187,8 +191,8 @@ def _download(address: str, settings: GitConfig) -> str:
     raise RegistryError(f"{address} redirects more than {MAX_REDIRECTS} times", hint="give its final address")
 
 
-def check_public(address: str) -> None:
-    """Raises RegistryError for anything but https to public addresses."""
+def check_public(address: str, *, private: bool = False) -> None:
+    """Raises RegistryError for anything but https to public addresses; `private` where the user allows others."""
     parts = urlsplit(address)
     if parts.scheme != "https" or not parts.hostname:
         raise RegistryError(f"{address} is not https", hint="registries are read over https, from git, or from a file")
@@ -197,8 +201,9 @@ def check_public(address: str) -> None:
     except OSError as error:
         raise RegistryError(f"{parts.hostname} is not known: {error}", hint="check the address") from error
     for host in found:
-        if not ipaddress.ip_address(str(host).partition("%")[0]).is_global:
-            raise RegistryError(f"{address} leads to the private address {host}", hint="give a public one, or a file")
+        if not private and not ipaddress.ip_address(str(host).partition("%")[0]).is_global:
+            hint = "give a public one or a file, or set git.private_registries in your own configuration"
+            raise RegistryError(f"{address} leads to the private address {host}", hint=hint)
 
 
 def _normalised(address: str) -> str:
@@ -214,6 +219,17 @@ def _joined(base: str, address: str) -> str:
     if "://" in base:
         return urljoin(base, address)
     return str(Path(base).expanduser().parent / address)
+
+
+def default_registry(home: Path, settings: GitConfig) -> str:
+    """The registry of the configuration, else the default of nocaap's own (`~/.nocaap/config.json`); may be empty."""
+    if settings.registry:
+        return settings.registry
+    try:
+        data = json.loads((home / ".nocaap" / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    return str(data.get("defaultRegistry") or "") if isinstance(data, dict) else ""
 
 
 def check_selected(menu: Menu, names: list[str]) -> list[Context]:

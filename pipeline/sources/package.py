@@ -6,6 +6,7 @@ So local edits, symbolic links, hooks and submodules play no part, and a citatio
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,8 @@ from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
 from pipeline.text.secrets import redact
 from syntropy.contract.config import GitConfig, SourcesConfig
+
+SHA256_DIGITS = 64
 
 SHORT_COMMIT = 12
 """Characters of a commit in citations."""
@@ -167,11 +170,33 @@ class PackageConnector:
                 return ""
         return None
 
+    def has_commit(self) -> bool:
+        """Is the locked commit here? Nothing is fetched to answer that, or to read."""
+        try:
+            self._run("cat-file", "-e", f"{self._commit}^{{tree}}")
+        except GitError:
+            return False
+        return True
+
     def _run(self, *arguments: str, data: bytes = b"") -> bytes:
-        return git(
-            *arguments,
-            cwd=self._checkout,
-            timeout=self._settings.timeout_seconds,
-            allow_file=self._settings.allow_file,
-            data=data,
-        )
+        """Git over the package's objects, with a configuration of our own: that of the package may run commands."""
+        with tempfile.TemporaryDirectory() as clean:
+            for name in ("objects", "refs"):
+                (Path(clean) / name).mkdir()
+            (Path(clean) / "HEAD").write_text("ref: refs/heads/none\n")
+            kind = "\n[extensions]\n\tobjectFormat = sha256\n" if len(self._commit) == SHA256_DIGITS else "\n"
+            core = f"[core]\n\trepositoryformatversion = {int(len(kind) > 1)}\n\tbare = true"
+            (Path(clean) / "config").write_text(core + kind)
+            return git(
+                *arguments,
+                cwd=Path(clean),
+                timeout=self._settings.timeout_seconds,
+                allow_file=False,
+                data=data,
+                environment={
+                    "GIT_DIR": clean,
+                    "GIT_OBJECT_DIRECTORY": str((self._checkout / ".git" / "objects").resolve()),
+                    "GIT_ALLOW_PROTOCOL": "none",
+                    "GIT_NO_LAZY_FETCH": "1",
+                },
+            )

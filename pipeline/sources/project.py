@@ -34,11 +34,15 @@ _IgnoreStack = tuple[tuple[str, GitIgnoreSpec], ...]
 
 
 class ProjectConnector:
-    """Files below `root`, chosen by `[sources]`; `own` are our own outputs, relative, never seen."""
+    """Files below `root`, chosen by `[sources]`; `own` are our own outputs, relative, never seen.
 
-    package = PROJECT_PACKAGE
+    `package` names a package whose files lie there as the project keeps them, without git.
+    """
 
-    def __init__(self, root: Path, sources: SourcesConfig, *, own: Iterable[str] = ()) -> None:
+    def __init__(
+        self, root: Path, sources: SourcesConfig, *, own: Iterable[str] = (), package: str = PROJECT_PACKAGE
+    ) -> None:
+        self.package = package
         self._root = root
         self._sources = sources
         self._layout = Layout(sources)

@@ -8,37 +8,39 @@ from typing import Any
 
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.ground.digests import digest, digest_rows
-from pipeline.packages.manifest import CHECKOUTS, FOLDER, Packages, load_packages
+from pipeline.packages.manifest import CHECKOUTS, CONFIG, FOLDER, Packages, load_packages
 from pipeline.sources.notes import NotesConnector
 from pipeline.sources.package import PackageConnector
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import Connector, Scan, SourceText
 from syntropy.contract.config import Config
+from syntropy.contract.errors import BuildError
 from syntropy.contract.identity import PROJECT_PACKAGE
+
+_INSTALL = "`syntropy package install`"
+_NOCAAP = tuple(f"{FOLDER}/{name}" for name in ("INDEX.md", "index.orama.json", "index.json"))
+"""What nocaap makes of the packages: nobody's source."""
 
 
 def scan_all(root: Path, config: Config, own: Sequence[str]) -> Scan:
-    """What all connectors met; a listed package that is not installed is a diagnostic.
+    """What all connectors met. `own` are our outputs below the root, which no connector may read.
 
-    `own` are our outputs below the root, which no connector may read. Raises ConfigError.
+    Raises BuildError where a package is not there as it is locked, unless `git.allow_missing`; then it is left out
+    with a diagnostic. Raises ConfigError.
     """
     packages = load_packages(root, config)
     readers = _connectors(root, config, own, packages)
     scans = [connector.scan() for connector in readers]
     installed = {connector.package for connector in readers}
-    missing = [
-        Diagnostic(
-            "sources",
-            "warning",
-            "package",
-            package.alias,
-            ".",
-            0,
-            f"package {package.alias} is listed and not installed",
-            "`syntropy package install`",
+    lacking = [(p.alias, _lack(packages, p.alias)) for p in packages.wanted if p.alias not in installed]
+    if lacking and not config.git.allow_missing:
+        raise BuildError(
+            "; ".join(f"package {alias} {why}" for alias, why in lacking),
+            hint=f"{_INSTALL}, or build without (`--allow-missing`); what is published stays",
         )
-        for package in packages.wanted
-        if package.alias not in installed
+    missing = [
+        Diagnostic("sources", "warning", "package", alias, ".", 0, f"package {alias} {why}", _INSTALL)
+        for alias, why in lacking
     ]
     return Scan([f for scan in scans for f in scan.files], [*(d for scan in scans for d in scan.diagnostics), *missing])
 
@@ -66,15 +68,28 @@ def scan_digest(scan: Scan) -> str:
     return digest(digest_rows(scan.files), digest_rows(scan.diagnostics))
 
 
+def _lack(packages: Packages, alias: str) -> str:
+    locked = packages.locked.get(alias)
+    if not packages.checkout(alias).is_dir():
+        return "is listed and not installed"
+    return f"is not there as it is locked (at {locked.commit[:12]})" if locked else "is installed and not locked"
+
+
 def _connectors(root: Path, config: Config, own: Sequence[str], packages: Packages) -> list[Connector]:
-    own = [*own, f"{FOLDER}/{CHECKOUTS}"]
+    own = [*own, f"{FOLDER}/{CHECKOUTS}", *(_NOCAAP if (root / FOLDER / CONFIG).is_file() else ())]
     found: list[Connector] = [ProjectConnector(root, config.sources, own=own)]
     for package in packages.wanted:
         locked, checkout = packages.locked.get(package.alias), packages.checkout(package.alias)
-        if locked is not None and (checkout / ".git").is_dir():
-            found.append(
-                PackageConnector(package.alias, checkout, locked.commit, locked.path, config.sources, config.git)
+        if (checkout / ".git").exists():
+            if locked is None:
+                continue
+            connector = PackageConnector(
+                package.alias, checkout, locked.commit, locked.path, config.sources, config.git
             )
+            if connector.has_commit():
+                found.append(connector)
+        elif checkout.is_dir() and any(checkout.iterdir()):  # vendored: committed with the project
+            found.append(ProjectConnector(checkout, config.sources, package=package.alias))
     notes = root / config.notes.path
     if config.notes.in_build and notes.is_file():
         found.append(NotesConnector(notes))

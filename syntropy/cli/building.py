@@ -47,7 +47,7 @@ def init(given: argparse.Namespace) -> int:
         return _hooks(root.resolve()) if given.hooks else 0
     out = free_output(root)
     detected = _detected(root, load_config(root), out)
-    if not detected.found:
+    if not detected.found and not (root / ".context" / "context.config.json").is_file():
         raise UsageError(f"{root} holds nothing that can be indexed", hint="write a README.md, or name another folder")
     rows = _rows(detected)
     written = write_config(root, rows, out=out, sources=detected.proposed(SourcesConfig()))
@@ -139,6 +139,8 @@ def _build(root: Path, given: argparse.Namespace, *, out: str) -> int:
         overrides["store"] = {"hnsw": given.hnsw}
     if getattr(given, "no_embeddings", False):
         overrides["embed"] = {"enabled": False}
+    if getattr(given, "allow_missing", False):
+        overrides["git"] = {"allow_missing": True}
     as_json = getattr(given, "json", False)
     progress = Progress(quiet=getattr(given, "quiet", False) or as_json, verbose=getattr(given, "verbose", False))
     with progress:

@@ -71,6 +71,7 @@ COMMANDS: tuple[Command, ...] = (
         _option("--hnsw", choices=("auto", "always", "never"), help="overrides store.hnsw"),
         _flag("--no-embeddings", help="lexical search only (embed.enabled = false)"),
         _flag("--strict", help="exit with 1 if there are warnings"),
+        _flag("--allow-missing", help="build without packages that are not there as locked"),
         _flag("--wait", help="publish once, when vectors are made (the default in CI and without a terminal)"),
         _flag("-v", "--verbose", help="show how long each step took"),
         _flag("--quiet", help="print problems only"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from syntropy.cli.output import print_json, printable, split, warn
@@ -19,7 +20,7 @@ def setup(given: argparse.Namespace) -> int:
     """Read a registry, check access, install what is chosen."""
     config, packages = _project(given)
     manage, registry = launcher.package_manager(), launcher.builder_module("pipeline.packages.registry")
-    address = given.registry or packages.registry
+    address = given.registry or packages.registry or registry.default_registry(Path.home(), config.git)
     if not address:
         raise UsageError("no registry is known", hint="name one: syntropy package setup REGISTRY")
     menu = registry.read_menu(address, config.git, clock=time.monotonic)
@@ -71,13 +72,12 @@ def update(given: argparse.Namespace) -> int:
 
 def list(given: argparse.Namespace) -> int:  # noqa: A001 (the verb's name)
     """What is listed and what is installed."""
-    _, packages = _project(given)
+    config, packages = _project(given)
+    manage = launcher.package_manager()
     rows = []
     for package in packages.wanted:
         locked = packages.locked.get(package.alias)
-        state = "installed" if locked and packages.checkout(package.alias).is_dir() else "not installed"
-        if locked and locked.path != package.path:
-            state = "path changed"
+        state = manage.state_of(packages, config, package)
         rows.append(
             {
                 **package._asdict(),

@@ -312,6 +312,11 @@ class GitConfig:
     allow_file: bool = _doc("also file:// addresses and paths of this machine", False)
     timeout_seconds: int = _doc("how long one git command or download may take", 120, at_least=1)
     workers: int = _doc("packages fetched side by side", 8, at_least=1)
+    allow_missing: bool = _doc("build without packages that are not there as they are locked", False)
+    registry: str = _doc("what `syntropy package setup` reads where none is named (else nocaap's default)", "")
+    private_registries: bool = _doc(
+        "read registries at private addresses, too; for the user to set", False, only_user=True
+    )
 
 
 @dataclass(frozen=True)
