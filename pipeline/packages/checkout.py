@@ -73,6 +73,7 @@ class Checkout:
                 raise GitError(f"{source} has no folder {self.package.path!r}", hint="fix the package's path")
             if self.is_flattened():
                 flatten(fresh, self.package.path)
+                self._run("config", "--unset", "core.hooksPath", at=fresh)  # from here on it is as nocaap has it
             if self.folder.exists():
                 former = self.folder.with_name(f".{self.folder.name}.{uuid.uuid4().hex[:8]}.former")
                 self.folder.rename(former)
