@@ -20,9 +20,9 @@ from pipeline.ground.tables import collected, from_rows, packed
 from pipeline.sources.canonical import canonical_json
 from pipeline.sources.protocol import SourceText
 from pipeline.text.decode import well_formed
-from pipeline.text.secrets import Finding, redact
 from syntropy.contract.config import SecretsConfig
 from syntropy.contract.schema import DIAGNOSTICS, DOCUMENTS, HEADINGS, MENTIONS, OUTLINES, RULES, TAG_MARKS
+from syntropy.contract.secrets import Finding, redact
 
 UNREADABLE = "unreadable-document"
 """Code of the diagnostic of a file whose reader failed."""

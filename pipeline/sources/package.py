@@ -18,8 +18,8 @@ from pipeline.sources.canonical import Sidecars, canonical_json, content_hash
 from pipeline.sources.layout import Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
-from pipeline.text.secrets import redact
 from syntropy.contract.config import GitConfig, SourcesConfig
+from syntropy.contract.secrets import redact
 
 SHA256_DIGITS = 64
 

@@ -21,11 +21,11 @@ from pipeline.sources.canonical import Sidecars, canonical_json, content_hash
 from pipeline.sources.layout import Assignment, Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
-from pipeline.text.secrets import redact
 from syntropy.contract.config import CONFIG_NAME, SourcesConfig
 from syntropy.contract.errors import BuildError
 from syntropy.contract.identity import PROJECT_PACKAGE
 from syntropy.contract.published import DATABASE, MANIFEST
+from syntropy.contract.secrets import redact
 
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # O_NONBLOCK: opening a FIFO would otherwise wait forever for a writer.

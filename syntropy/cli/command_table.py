@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from syntropy.contract.budget import SESSION_TOKENS
+from syntropy.contract.vocabulary import INSIGHT_RELATIONS
 
 MODES = ("auto", "fast", "semantic", "hybrid")
 _SOURCES = ("patterns", "prps", "memories", "rules", "docs", "entries", "entities", "terms")
@@ -54,6 +55,7 @@ def _several(*flags: str, **settings: Any) -> Option:
 
 _LIMIT = _option("-n", "--limit", type=int, default=10, help="number of hits")
 _TOOLS = _option("--tools", default="", metavar="A,B", help=f"groups of tools: {_TOOL_GROUPS}")
+_WORDS = _flag("--words", help="by words only")
 _WAIT = _flag("--wait", help="publish once, when vectors are made")
 
 COMMANDS: tuple[Command, ...] = (
@@ -198,7 +200,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("insight search", "noting.insight_search", "Find insights.", 'insight search "god class"', "notes", (
         _option("query", metavar="QUERY", help="any text"),
         _option("-n", "--limit", type=int, default=10, help="number of hits, at most 20"),
-        _flag("--semantic", help="also by meaning, with the knowledge's encoder"),
+        _flag("--semantic", help="fail where there is no encoder (by default meaning counts where there is one)"),
+        _WORDS,
         _flag("--superseded", help="also those that were replaced"),
     ), json=True),
     Command("insight confirm", "noting.insight_confirm", "Accept or reject links.",
@@ -207,6 +210,12 @@ COMMANDS: tuple[Command, ...] = (
                 _option("--accept", default="", metavar="IDS", help="links that hold"),
                 _option("--reject", default="", metavar="IDS", help="links that do not"),
                 _option("--merge", default="", metavar="ID", help="the insight that replaces this one"),
+            ), json=True),
+    Command("insight relate", "noting.insight_relate", "Relate an insight to another one, an entity or a document.",
+            "insight relate TK-002 supports TK-001", "notes", (
+                _option("id", metavar="ID", help="e.g. TK-002"),
+                _option("type", choices=INSIGHT_RELATIONS, help="how"),
+                _option("target", metavar="TARGET", help="an insight, entity or document"),
             ), json=True),
     Command("insight list", "noting.insight_list", "List insights.", "insight list", "notes", (
         _flag("--superseded", help="also those that were replaced"),
@@ -238,7 +247,17 @@ COMMANDS: tuple[Command, ...] = (
     Command("notes search", "noting.notes_search", "Find notes.", 'notes search "retries"', "notes", (
         _option("query", metavar="QUERY", help="any text"),
         _LIMIT,
+        _WORDS,
     ), json=True),
+    Command("notes edit", "noting.notes_edit", "Change or pin a note.", 'notes edit 12 --text "…" --pin', "notes", (
+        _option("id", type=int, metavar="NUMBER", help="its number"),
+        _option("--text", default="", help="the new text"),
+        _option("--tags", metavar="A,B", help="the new tags"),
+        _flag("--pin", help="keep it from ageing"),
+        _flag("--unpin", help="let it age again"),
+    ), json=True),
+    Command("notes unarchive", "noting.notes_unarchive", "Show an archived note again.", "notes unarchive 12",
+            "notes", (_option("id", type=int, metavar="NUMBER", help="its number"),), json=True),
     Command("notes archive", "noting.notes_archive", "Hide a note.", "notes archive 12", "notes", (
         _option("id", type=int, metavar="NUMBER", help="its number"),
     ), json=True),

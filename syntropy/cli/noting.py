@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from syntropy.contract.times import iso, now
 from syntropy.notes import transfer
 from syntropy.notes.notebook import now_utc
 from syntropy.notes.rules_and_notes import Conflict
-from syntropy.notes.store import NotesError
 
 MAX_DAYS = 36_500
 
@@ -54,7 +51,7 @@ def insight_search(given: argparse.Namespace) -> int:
     """Find insights."""
     with notebook_of(given) as notebook:
         found = notebook.search_insights(
-            given.query, limit=given.limit, superseded=given.superseded, semantic=given.semantic
+            given.query, limit=given.limit, superseded=given.superseded, semantic=_semantic(given)
         )
 
     def lines() -> None:
@@ -115,7 +112,7 @@ def insight_edit(given: argparse.Namespace) -> int:
 def insight_delete(given: argparse.Namespace) -> int:
     """Delete an insight."""
     with notebook_of(given) as notebook:
-        current_again = notebook.insights(write=True).delete(given.id)
+        current_again = notebook.insights(write=True).delete(given.id, now=now_utc())
     print(f"deleted {given.id}")
     if current_again:
         print(f"  {', '.join(current_again)} superseded by it: current again")
@@ -140,7 +137,7 @@ def rules_save(given: argparse.Namespace) -> int:
 def rules_delete(given: argparse.Namespace) -> int:
     """Delete a saved rule."""
     with notebook_of(given) as notebook:
-        notebook.rules(write=True).delete(given.label)
+        notebook.rules(write=True).delete(given.label, now=now_utc())
     print(f"deleted rule {given.label}")
     return 0
 
@@ -185,12 +182,39 @@ def notes_list(given: argparse.Namespace) -> int:
 def notes_search(given: argparse.Namespace) -> int:
     """Find notes; what was found counts as used."""
     with notebook_of(given) as notebook:
-        found = notebook.notes().search(given.query, limit=given.limit)
-        shown = _show_notes(list(found), given)
-        sys.stdout.flush()
-        with contextlib.suppress(NotesError):  # after the answer, which is worth more than the count
-            notebook.notes(write=True).used([note.id for note, _ in found], now=now_utc())
-    return shown
+        found = notebook.search_notes(given.query, limit=given.limit, semantic=_semantic(given))
+    return _show_notes(list(found), given)
+
+
+def notes_edit(given: argparse.Namespace) -> int:
+    """Change a note, pin it, or let it go."""
+    tags = None if given.tags is None else split(given.tags)
+    pinned = True if given.pin else False if given.unpin else None
+    with notebook_of(given) as notebook:
+        note = notebook.notes(write=True).edit(given.id, now=now_utc(), text=given.text, tags=tags, pinned=pinned)
+    show(given, note.as_dict(), lambda: print(f"changed note {note.id}{' (pinned)' if note.pinned else ''}"))
+    return 0
+
+
+def notes_unarchive(given: argparse.Namespace) -> int:
+    """Show an archived note again."""
+    with notebook_of(given) as notebook:
+        note = notebook.notes(write=True).archive(given.id, now=now_utc(), archived=False)
+    show(given, note.as_dict(), lambda: print(f"note {note.id} is shown again"))
+    return 0
+
+
+def insight_relate(given: argparse.Namespace) -> int:
+    """Relate an insight to another insight, an entity or a document."""
+    with notebook_of(given) as notebook:
+        insight = notebook.relate(given.id, given.type, given.target)
+    show(given, insight.as_dict(), lambda: print(f"{insight.id} {given.type} {given.target}"))
+    return 0
+
+
+def _semantic(given: argparse.Namespace) -> bool | None:
+    """By meaning where --semantic demands it or an encoder is at hand; not with --words."""
+    return True if getattr(given, "semantic", False) else False if given.words else None
 
 
 def notes_archive(given: argparse.Namespace) -> int:
@@ -198,7 +222,8 @@ def notes_archive(given: argparse.Namespace) -> int:
     with notebook_of(given) as notebook:
         known = notebook.notes(write=True).get(given.id)
         note = notebook.notes(write=True).archive(given.id, now=now_utc())
-    print(f"note {note.id} was archived already" if known.archived else f"archived note {note.id}")
+    said = f"note {note.id} was archived already" if known.archived else f"archived note {note.id}"
+    show(given, note.as_dict(), lambda: print(said))
     return 0
 
 
@@ -223,7 +248,7 @@ def notes_import(given: argparse.Namespace) -> int:
             hint = "give a file of `syntropy notes export`"
             raise UsageError(f"{given.file} is not text: {error}", hint=hint) from error
         done = transfer.import_lines(notebook.writer, text.splitlines())
-    print(f"added {done.added} rows, {done.same} were there")
+    show(given, done._asdict(), lambda: print(f"added or changed {done.added} rows, {done.same} were there"))
     for conflict in done.conflicts:
         warn(printable(conflict))
     return 1 if done.conflicts else 0

@@ -96,9 +96,11 @@ def _fresh(knowledge: Knowledge, given: argparse.Namespace) -> list[Fresh]:
         return []
     from syntropy.notes.notebook import Notebook  # sqlite3 takes 5 ms, and most projects have no notes
 
-    memory = Notebook(path, None)
+    memory = Notebook(path, knowledge, borrowed=True)
+    words_only = (given.mode or knowledge.config.search.mode) == "fast"  # else the query is encoded anyway
     try:
-        recalled = memory.recall(" ".join(given.query), limit=given.limit or knowledge.config.search.limit)
+        limit = given.limit or knowledge.config.search.limit
+        recalled = memory.recall(" ".join(given.query), limit=limit, semantic=False if words_only else None)
     finally:
         memory.close()
     warn(recalled.warning)

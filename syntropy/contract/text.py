@@ -163,3 +163,12 @@ def jaccard(left: Iterable[str], right: Iterable[str]) -> float:
     """Common share of two sets; 0 where both are empty."""
     a, b = set(left), set(right)
     return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def shortened(text: str, length: int) -> str:
+    """A text of at most `length` characters, cut between words; where nothing separates words, anywhere."""
+    if len(text) <= length:
+        return text
+    cut = text[: length - 1]
+    words = cut.rpartition(" ")[0].rstrip(",;: ")
+    return (words if len(words) > length // 2 else cut) + "…"

@@ -45,6 +45,9 @@ RELATION_TYPES = {
 ENTITY_RELATIONS = ("solves", "enforces", "violates", "related_to", "requires", "enables")
 """Relations that canonical entities declare."""
 
+INSIGHT_RELATIONS = ("related_to", "derives_from", "applies_to", "contradicts", "supports", "requires")
+"""How an insight may be related to another one, an entity or a document, by hand."""
+
 INVERSE_RELATIONS = {
     "solves": "solved_by",
     "enforces": "enforced_by",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import json
-import operator
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -12,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..contract.errors import UsageError
-from ..contract.text import index_terms, jaccard
-from .lookup import index_entry, lexical_shares
+from ..contract.text import index_terms, jaccard, shortened
+from ..contract.vocabulary import INSIGHT_RELATIONS
+from .identities import INSIGHT, drop, identify, uid_of
+from .lookup import blended, cosines, index_entry, lexical_shares
 from .note_links import AUTO_LINK, Link, Linker
 from .rules_and_notes import checked
 from .store import NotesStore
@@ -128,6 +129,7 @@ class Insights:
             )  # fmt: skip
             _write_relations(connection, name, relations)
             _index(connection, name, content, names)
+            identify(connection, INSIGHT, name, uid_of(INSIGHT, now, content))
         insight = self.get(name)
         return Added(
             insight,
@@ -160,12 +162,8 @@ class Insights:
         if not 1 <= limit <= MAX_LIMIT:
             raise UsageError(f"limit {limit} is out of range", hint=f"give 1 to {MAX_LIMIT}")
         shares = self._lexical(query)
-        scores = {name: share / 2 for name, share in shares.items()}
-        for name, cosine in self._semantic(vector).items():
-            if cosine >= 0.3 or name in scores:
-                scores[name] = scores.get(name, 0.0) + max(0.0, cosine) / 2
-        if not vector:
-            scores = shares
+        near = cosines(self._store.rows("SELECT entity_id, embedding FROM user_embeddings"), vector)
+        scores = blended(shares, near) if vector else shares
         best = sorted(scores, key=lambda name: (-scores[name], name))[: limit * 4]
         marks = ", ".join("?" * len(best)) or "NULL"
         rows = self._store.rows(f"SELECT * FROM user_entities WHERE id IN ({marks})", best)
@@ -293,17 +291,36 @@ class Insights:
         )
         _write_relations(connection, insight.id, relations)
 
-    def delete(self, name: str) -> list[str]:
+    def relate(self, name: str, kind: str, target: str, *, now: str, known: Callable[[str], bool]) -> Insight:
+        """Relate an insight to another one, or to an entity or document. Raises UsageError: unknown ids or kinds."""
+        if kind not in INSIGHT_RELATIONS:
+            raise UsageError(f"unknown relation {kind!r}", hint=f"choose from: {', '.join(INSIGHT_RELATIONS)}")
+        insight = self.get(name)
+        is_insight = _ID.match(target.strip().upper()) is not None
+        wanted = self.get(target).id if is_insight else target
+        if wanted == insight.id:
+            raise UsageError(f"{insight.id} cannot be related to itself", hint="name another insight or entity")
+        if not is_insight and not known(target):
+            raise UsageError(f"no insight or entity is called {target!r}", hint="`syntropy insight list`")
+        relations = {**insight.relations, kind: list(dict.fromkeys([*insight.relations.get(kind, []), wanted]))}
+        facts = {"source": "explicit", "score": 1.0, "at": now, "state": "open"}
+        provenance = {**insight.provenance, wanted: insight.provenance.get(wanted, facts)}
+        with self._store.writing() as connection:
+            connection.execute(
+                "UPDATE user_entities SET relations = ?, link_provenance = ?, updated_at = ? WHERE id = ?",
+                (_json(relations), _json(provenance), now, insight.id),
+            )
+            _write_relations(connection, insight.id, relations)
+        return self.get(insight.id)
+
+    def delete(self, name: str, *, now: str) -> list[str]:
         """Remove an insight, its relations and vector; its number is never given again.
 
         Returns the insights that it superseded and that are current again.
         """
         insight = self.get(name)
         with self._store.writing() as connection:
-            connection.execute("DELETE FROM user_entities WHERE id = ?", (insight.id,))
-            connection.execute("DELETE FROM user_relations WHERE from_id = ? OR to_id = ?", (insight.id, insight.id))
-            connection.execute("DELETE FROM user_embeddings WHERE entity_id = ?", (insight.id,))
-            connection.execute("DELETE FROM syntropy_terms WHERE kind = 'insight' AND key = ?", (insight.id,))
+            drop(connection, INSIGHT, insight.id, now=now)
         return insight.relations.get("supersedes", [])
 
     def embed_missing(self, encode: Callable[[str], Sequence[float]], *, limit: int = 1_000) -> int:
@@ -349,17 +366,6 @@ class Insights:
     def _lexical(self, query: str) -> dict[str, float]:
         """Share of the query's information that each insight carries."""
         return lexical_shares(self._store, "insight", query)
-
-    def _semantic(self, vector: Sequence[float]) -> dict[str, float]:
-        if not vector:
-            return {}
-        found = {}
-        for row in self._store.rows("SELECT entity_id, embedding FROM user_embeddings"):
-            other = array.array("f")
-            other.frombytes(row["embedding"])
-            if len(other) == len(vector):
-                found[row["entity_id"]] = sum(map(operator.mul, vector, other))
-        return found
 
     def _replaces(self, newer: str, older: str) -> bool:
         """Does one already supersede the other, directly or not?"""
@@ -417,7 +423,7 @@ def _write_relations(connection: Any, name: str, relations: dict[str, list[str]]
 
 def _title(content: str) -> str:
     line = " ".join(content.splitlines()[0].split())
-    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rpartition(" ")[0] + "…"
+    return shortened(line, _TITLE_LENGTH)
 
 
 def _tags(tags: Sequence[str], project: str) -> list[str]:

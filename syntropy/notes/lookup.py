@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import array
 import json
+import operator
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..contract.text import idf, index_terms
@@ -17,6 +19,9 @@ MAX_ASKED = 8
 
 COMMON = 0.25
 """A term in a larger share of all rows (and more than `CANDIDATES`) finds no candidates, unless there is no other."""
+
+NEAR = 0.3
+"""Cosine from which the bundled model's vectors mean something like the same (its see-also threshold is higher)."""
 
 CANDIDATES = 200
 """Hits of the full-text index that are looked at."""
@@ -47,6 +52,28 @@ def lexical_shares(store: NotesStore, kind: str, query: str) -> dict[str, float]
         own = set(row["terms"].split())
         shares[row["key"]] = min(1.0, sum(weight for term, weight in weights.items() if term in own) / best)
     return shares
+
+
+def cosines(rows: Iterable[Sequence[Any]], vector: Sequence[float]) -> dict[str, float]:
+    """key -> likeness (-1 to 1) of the query's vector and a row's, from rows of (key, float32 bytes)."""
+    if not vector:
+        return {}
+    found = {}
+    for key, embedding in rows:
+        other = array.array("f")
+        other.frombytes(embedding[: len(embedding) // 4 * 4])
+        if len(other) == len(vector):
+            found[str(key)] = sum(map(operator.mul, vector, other))
+    return found
+
+
+def blended(shares: Mapping[str, float], near: Mapping[str, float]) -> dict[str, float]:
+    """Words and meaning, half each; what shares no word must be at least `NEAR`."""
+    scores = {key: share / 2 for key, share in shares.items()}
+    for key, cosine in near.items():
+        if cosine >= NEAR or key in scores:
+            scores[key] = min(1.0, scores.get(key, 0.0) + max(0.0, cosine) / 2)
+    return scores
 
 
 def index_entry(connection: Any, kind: str, key: str, text: str, tags: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ An entity's id or whole name in the text scores 1.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,21 @@ AUTO_LINK = 0.5
 SUGGEST = 0.25
 MAX_LINKS = 5
 _NAME, _TAGS, _SUMMARY = 0.7, 0.2, 0.1
+
+
+COMMON_WORD = 0.45
+"""At most, where all that is shared is a name of one common word, written as any word: suggested, not linked."""
+
+
+def _is_a_name(name: str, text: str) -> bool:
+    """Does a text that holds a name mean it as one? One word must be an id, be spelled as a name, or be no English."""
+    if " " in name.strip() or any(c.isdigit() or c in "-_." for c in name) or not name.isascii():
+        return True
+    word = re.escape(name.strip())
+    if re.search(rf"\b{word}\s+(?:pattern|smell|principle|law|refactoring|method)\b", text, re.IGNORECASE):
+        return True
+    # a capital that no beginning of a sentence demands
+    return re.search(rf"(?<=[\w,;:)] ){word.capitalize()}\b", text) is not None
 
 
 class Link(NamedTuple):
@@ -81,10 +97,11 @@ class Linker:
         found = []
         for number in candidates:
             entity = self.entities[number]
-            named = any(
-                (name := name_of(n)) and f" {name} " in spelled for n in (entity.id, entity.title, *entity.names)
-            )
-            score = 1.0 if named else self._score(number, terms)
+            names = {n: name_of(n) for n in (entity.id, entity.title, *entity.names)}
+            said = [n for n, name in names.items() if name and f" {name} " in spelled]
+            sure = any(_is_a_name(n, text) for n in said)
+            score = 1.0 if sure else max(self._score(number, terms), SUGGEST) if said else self._score(number, terms)
+            score = min(score, COMMON_WORD) if said and not sure else score
             if score >= SUGGEST:
                 own = self._tags[number].union(*self._names[number])
                 found.append(Link(entity.id, entity.title, round(score, 4), tuple(sorted(terms & own))))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..contract.config import Config, find_project, load_config
 from ..contract.errors import DatabaseError, EncoderError, ProjectNotFoundError
 from ..contract.folders import data_folder
+from ..contract.text import shortened
 from ..contract.times import iso, now
 from ..contract.vocabulary import ENTITY_KINDS
 from ..read.graph import Graph, UserRelation
@@ -170,22 +171,51 @@ class Notebook:
         )
 
     def search_insights(
-        self, query: str, *, limit: int = 10, superseded: bool = False, semantic: bool = False
+        self, query: str, *, limit: int = 10, superseded: bool = False, semantic: bool | None = None
     ) -> list[Found]:
-        """Insights by words, and with `semantic` by meaning too: vectors that are missing are made first.
+        """Insights by words and by meaning: vectors that are missing are made first.
 
+        `semantic`: False for words only, True where meaning must be had; by default where an encoder is at hand.
         Raises UsageError for a limit out of 1-20; EncoderError where `semantic` has no encoder.
         """
-        vector: Sequence[float] = ()
-        if semantic:
-            if self._knowledge is None:
-                raise EncoderError(
-                    "there is no built knowledge whose encoder could be used", hint="run `syntropy build`"
-                )
-            vector = self._knowledge.encode(query)
-            with contextlib.suppress(NotesError):  # a file that can only be read is searched as it is
-                self.insights(write=True).embed_missing(self._knowledge.encode)
+        vector = self._vector(query, semantic)
         return self.insights().search(query, limit=limit, superseded=superseded, vector=vector)
+
+    def search_notes(self, query: str, *, limit: int = 10, semantic: bool | None = None) -> list[tuple[Note, float]]:
+        """Notes by words and by meaning, as `search_insights`; those found count as used."""
+        found = self.notes().search(query, limit=limit, vector=self._vector(query, semantic))
+        self._count_use([note.id for note, _ in found])
+        return found
+
+    def _vector(self, query: str, semantic: bool | None) -> Sequence[float]:
+        """The query's vector, and vectors for what has none yet; empty where words must do."""
+        if semantic is False:
+            return ()
+        self.reader.rows("SELECT 1")  # a damaged file is said to be one, before anybody writes
+        if self._knowledge is None:
+            if semantic:
+                message = "there is no built knowledge whose encoder could be used"
+                raise EncoderError(message, hint="run `syntropy build`")
+            return ()
+        try:
+            vector = self._knowledge.encode(query)
+        except EncoderError:
+            if semantic:
+                raise
+            return ()
+        with contextlib.suppress(NotesError):  # a file that can only be read is searched as it is
+            self.insights(write=True).embed_missing(self._knowledge.encode)
+            self.notes(write=True).embed_missing(self._knowledge.encode)
+        return vector
+
+    def _count_use(self, numbers: Sequence[int]) -> None:
+        with contextlib.suppress(NotesError):
+            self.notes(write=True).used(numbers, now=self._clock())
+
+    def relate(self, insight_id: str, kind: str, target: str) -> Insight:
+        """Relate an insight to another one, an entity or a document. Raises UsageError, NotesError."""
+        insights = Insights(self.writer)
+        return insights.relate(insight_id, kind, self.resolved(target), now=self._clock(), known=self.known)
 
     def insights(self, *, write: bool = False) -> Insights:
         """The insights, to read or to change."""
@@ -251,25 +281,31 @@ class Notebook:
             return []
         return [rule.content for rule in self.rules().all()]
 
-    def recall(self, query: str, *, limit: int = 10) -> Recall:
-        """Insights and notes for a query; a missing file is not a hit, a damaged one a warning."""
+    def recall(self, query: str, *, limit: int = 10, semantic: bool | None = None) -> Recall:
+        """Insights and notes for a query; a missing file is not a hit, a damaged one a warning.
+
+        What is shown counts as used, whoever asked. `semantic` as in `search_insights`.
+        """
         if not self.path.is_file() and "writer" not in self.__dict__:
             return Recall([])
         try:
+            vector = self._vector(query, semantic)
             hits = [
                 Fresh(
                     "tacit", i.id, "insight", i.title, i.content, score, i.created_at, i.last_validated, i.superseded_by
                 )
-                for i, score in self.insights().search(query, limit=min(limit, 20))
+                for i, score in self.insights().search(query, limit=min(limit, 20), vector=vector)
             ]
-            found = self.notes().search(query, limit=limit)
+            found = self.notes().search(query, limit=limit, vector=vector)
         except NotesError as error:
             return Recall([], f"the notes were left out: {error.message}")
         for note, score in found:
-            title = " ".join(note.content.split())[:80]
+            title = shortened(" ".join(note.content.split()), 80)
             fresh = Fresh("tacit", f"note {note.id}", note.type, title, note.content, score, note.created_at, "", "")
             hits.append(fresh)
         hits.sort(key=lambda hit: (bool(hit.superseded_by), -hit.score, hit.name))
+        shown = {hit.name for hit in hits[:limit]}
+        self._count_use([note.id for note, _ in found if f"note {note.id}" in shown])
         return Recall(hits[:limit])
 
     def graph(self) -> Graph:

@@ -6,11 +6,12 @@ that follows its age and use.
 
 from __future__ import annotations
 
+import array
 import contextlib
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from typing import NamedTuple
 from ..contract.errors import UsageError
 from ..contract.identity import slugify
 from ..contract.times import iso
-from .lookup import index_entry, lexical_shares
+from .identities import NOTE, RULE, drop, identify, uid_of
+from .lookup import blended, cosines, index_entry, lexical_shares
 from .store import NotesError, NotesStore
 
 TYPES = ("decision", "progress", "issue", "handoff", "insight", "reference", "checkpoint")
@@ -107,15 +109,20 @@ class Rules:
                 "pinned = 1, archived = 0",
                 (text, now, now, name),
             )
+            number = connection.execute("SELECT id FROM entries WHERE type = 'rule' AND label = ?", (name,)).fetchone()[
+                0
+            ]
+            identify(connection, RULE, str(number), uid_of(RULE, now, text, name))
         return next(rule for rule in self.all() if rule.label == name)
 
-    def delete(self, label: str) -> None:
+    def delete(self, label: str, *, now: str) -> None:
         """Delete a rule for good. Raises UsageError: rule not found."""
         with self._store.writing() as connection:
-            gone = connection.execute(
-                "DELETE FROM entries WHERE type = 'rule' AND label = ?", (slugify(label),)
-            ).rowcount
-        if not gone:
+            find = "SELECT id FROM entries WHERE type = 'rule' AND label = ?"
+            row = connection.execute(find, (slugify(label),)).fetchone()
+            if row is not None:
+                drop(connection, RULE, str(row[0]), now=now)
+        if row is None:
             known = ", ".join(rule.label for rule in self.all()) or "none"
             raise UsageError(f"rule not found: {label!r}", hint=f"saved rules: {known}")
 
@@ -139,7 +146,7 @@ class Notes:
         if tier:
             _known("tier", tier, TIERS)
         text = checked(content, "note")
-        names = list(dict.fromkeys(tag.strip().lower() for tag in tags if tag.strip()))
+        names = _names(tags)
         with self._store.writing() as connection:
             number = connection.execute(
                 "INSERT INTO entries (type, content, project, tags, tier, created_at, updated_at) "
@@ -155,6 +162,29 @@ class Notes:
                 ),
             ).fetchone()[0]
             index_entry(connection, "note", str(number), text, names)
+            identify(connection, NOTE, str(number), uid_of(NOTE, now, text))
+        return self.get(number)
+
+    def edit(
+        self, number: int, *, now: str, text: str = "", tags: Sequence[str] | None = None, pinned: bool | None = None
+    ) -> Note:
+        """Change text, tags or whether it is pinned (kept from ageing). Raises UsageError where nothing changes."""
+        note = self.get(number)
+        if not text.strip() and tags is None and pinned is None:
+            raise UsageError(
+                f"nothing of note {number} is to be changed", hint="give a text, tags, or whether to pin it"
+            )
+        content = checked(text, "note") if text.strip() else note.content
+        pin = int(note.pinned if pinned is None else pinned)
+        names = list(note.tags) if tags is None else _names(tags)
+        with self._store.writing() as connection:
+            connection.execute(
+                "UPDATE entries SET content = ?, tags = ?, pinned = ?, updated_at = ? WHERE id = ?",
+                (content, json.dumps(names, ensure_ascii=False), pin, now, number),
+            )
+            if text.strip():
+                connection.execute("DELETE FROM syntropy_note_vectors WHERE entry_id = ?", (number,))
+            index_entry(connection, "note", str(number), content, names)
         return self.get(number)
 
     def get(self, number: int) -> Note:
@@ -177,25 +207,43 @@ class Notes:
         )
         return [decoded(row) for row in rows]
 
-    def archive(self, number: int, *, now: str) -> Note:
-        """Hide a note from lists and searches; it is kept."""
+    def archive(self, number: int, *, now: str, archived: bool = True) -> Note:
+        """Hide a note from lists and searches, or show it again; it is kept."""
         self.get(number)
         with self._store.writing() as connection:
-            connection.execute("UPDATE entries SET archived = 1, updated_at = ? WHERE id = ?", (now, number))
+            connection.execute("UPDATE entries SET archived = ?, updated_at = ? WHERE id = ?", (archived, now, number))
         return self.get(number)
 
-    def search(self, query: str, *, limit: int = 10) -> list[tuple[Note, float]]:
-        """Notes for a query of any form, with the share of its information (0-1). Raises UsageError: limit."""
+    def search(self, query: str, *, limit: int = 10, vector: Sequence[float] = ()) -> list[tuple[Note, float]]:
+        """Notes for a query of any form, with a score of 0-1: the share of its information, and with the query's
+        `vector` also the likeness of meaning. Raises UsageError: limit.
+        """
         if not 1 <= limit <= MAX_LIMIT:
             raise UsageError(f"limit {limit} is out of range", hint=f"give 1 to {MAX_LIMIT}")
-        shares = lexical_shares(self._store, "note", query)
-        best = sorted(shares, key=lambda key: (-shares[key], -int(key)))[: limit * 2]
+        scores = lexical_shares(self._store, "note", query)
+        if vector:
+            rows = self._store.rows("SELECT entry_id, embedding FROM syntropy_note_vectors")
+            scores = blended(scores, cosines(rows, vector))
+        shown = self._store.rows("SELECT id FROM entries WHERE NOT archived AND type <> 'rule'")
+        kept = {str(row["id"]) for row in shown}
+        best = sorted((key for key in scores if key in kept), key=lambda key: (-scores[key], -int(key)))[:limit]
         marks = ", ".join("?" * len(best)) or "NULL"
-        rows = self._store.rows(
-            f"SELECT * FROM entries WHERE id IN ({marks}) AND NOT archived", [int(key) for key in best]
-        )
+        rows = self._store.rows(f"SELECT * FROM entries WHERE id IN ({marks})", [int(key) for key in best])
         by_id = {str(row["id"]): decoded(row) for row in rows}
-        return [(by_id[key], round(shares[key], 4)) for key in best if key in by_id][:limit]
+        return [(by_id[key], round(scores[key], 4)) for key in best if key in by_id]
+
+    def embed_missing(self, encode: Callable[[str], Sequence[float]], *, limit: int = 1_000) -> int:
+        """Vectors (float32, little-endian) for notes without one; how many were made."""
+        rows = self._store.rows(
+            "SELECT id, content FROM entries WHERE type <> 'rule' AND NOT archived "
+            "AND id NOT IN (SELECT entry_id FROM syntropy_note_vectors) ORDER BY id DESC LIMIT ?",
+            (limit,),
+        )
+        for row in rows:
+            vector = array.array("f", encode(row["content"])).tobytes()
+            with self._store.writing() as connection:
+                connection.execute("INSERT OR REPLACE INTO syntropy_note_vectors VALUES (?, ?)", (row["id"], vector))
+        return len(rows)
 
     def used(self, numbers: Sequence[int], *, now: str) -> None:
         """Count an access of all given notes, in one statement."""
@@ -223,7 +271,8 @@ class Notes:
                 (stamp, PROMOTE_AT),
             ).rowcount
             decayed = connection.execute(
-                f"UPDATE entries SET archived = 1, updated_at = ? WHERE {free} AND tier = 'ephemeral' AND {seen} < ?",
+                f"UPDATE entries SET archived = 1, updated_at = ? WHERE {free} AND tier = 'ephemeral' "
+                f"AND max(updated_at, {seen}) < ?",  # a note that was moved down yesterday has its days before it
                 (stamp, iso(now - timedelta(days=EPHEMERAL_DAYS))),
             ).rowcount
             demoted = connection.execute(
@@ -292,13 +341,19 @@ def decoded(row: sqlite3.Row) -> Note:
 
 
 def checked(text: str, what: str) -> str:
-    """A text that can be stored. Raises UsageError for blank and overlong ones."""
-    content = text.encode("utf-8", "replace").decode().replace("\0", "").strip()
+    """A text that can be stored, credentials replaced. Raises UsageError for blank and overlong ones."""
+    from ..contract.secrets import redact  # 30 ms of patterns, and only who writes needs them
+
+    content = redact(text.encode("utf-8", "replace").decode().replace("\0", "").strip())[0]
     if not content:
         raise UsageError(f"the {what} is empty", hint="write its text")
     if len(content) > MAX_TEXT:
         raise UsageError(f"the {what} has {len(content)} characters, more than {MAX_TEXT}", hint="write a document")
     return content
+
+
+def _names(tags: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(tag.strip().lower() for tag in tags if tag.strip()))
 
 
 def _known(what: str, name: str, names: Sequence[str]) -> None:

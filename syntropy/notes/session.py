@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import NamedTuple
 
 from ..contract.budget import SESSION_TOKENS
-from ..contract.text import jaccard
+from ..contract.text import index_terms, jaccard, shortened
 from .rules_and_notes import Maintenance, Note
 
 HEADING = "# Rules (ALWAYS follow, NO exceptions)"
@@ -60,7 +60,7 @@ def session(
     lines = [note_line(note, zone) for note in recent if handoff is None or note.id != handoff.id]
     last = note_line(handoff, zone) if handoff is not None else ""
     if handoff is not None and any(
-        jaccard(handoff.content.split(), n.content.split()) >= SAME for n in recent if n.id != handoff.id
+        jaccard(index_terms(handoff.content), index_terms(n.content)) >= SAME for n in recent if n.id != handoff.id
     ):
         last = ""
     done = ""
@@ -85,7 +85,7 @@ def session(
 def note_line(note: Note, zone: tzinfo | None = None) -> str:
     """`- 02-15 21:07 [issue] …` in local time, on one line."""
     text = " ".join(note.content.split())
-    text = text if len(text) <= _LINE else text[: _LINE - 1].rpartition(" ")[0] + "…"
+    text = shortened(text, _LINE)
     return f"- {_local(note.created_at, zone)} [{note.type}] {text}"
 
 

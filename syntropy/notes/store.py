@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.errors import SyntropyError
+from .identities import identify_missing
 from .lookup import index_missing
 
-VERSION = 2
+VERSION = 3
 """Number of the last migration; `PRAGMA user_version` of a current file."""
 
 BUSY_SECONDS = 30.0
@@ -71,7 +72,16 @@ END;
 INSERT INTO user_entities_fts(user_entities_fts) VALUES ('rebuild');
 """
 
-MIGRATIONS: tuple[str, ...] = (_SEED, _SEARCH)
+_MERGE = """
+CREATE TABLE IF NOT EXISTS syntropy_identity (
+    kind TEXT NOT NULL, key TEXT NOT NULL, uid TEXT NOT NULL UNIQUE, PRIMARY KEY (kind, key)
+);
+CREATE TABLE IF NOT EXISTS syntropy_gone (uid TEXT PRIMARY KEY, kind TEXT NOT NULL, deleted_at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS syntropy_note_vectors (entry_id INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
+"""
+"""Identities that hold across files, what was deleted, vectors of notes."""
+
+MIGRATIONS: tuple[str, ...] = (_SEED, _SEARCH, _MERGE)
 """Applied in order, each with its number in one transaction."""
 
 
@@ -240,6 +250,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
             if version + 1 == VERSION:
                 index_missing(connection)
+                identify_missing(connection)
             connection.execute(f"PRAGMA user_version = {version + 1}")
             connection.execute("COMMIT")
         except BaseException:

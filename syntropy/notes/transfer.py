@@ -1,7 +1,7 @@
 """Export and import as JSON lines: lossless into an empty file, merged into any other.
 
-Numbers are local to a file. What is the same thing is told by its time of creation and, for rules, by
-the label; anything else that has a number already in use gets a new one here, everywhere it is named.
+Numbers are local to a file. What is the same thing is told by its identity (`identities`); anything else that
+has a number already in use gets a new one here, everywhere it is named. Deletions are exchanged, too.
 """
 
 from __future__ import annotations
@@ -10,17 +10,22 @@ import base64
 import binascii
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..contract.errors import UsageError
+from .identities import INSIGHT, NOTE, RULE, drop, identify_missing, uid_of
 from .lookup import index_missing
 from .store import NotesStore
 
 FORMAT = "syntropy-notes"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Version 1 had no identities and no deletions; it is read."""
 
-_TABLES = ("user_entities", "user_relations", "user_embeddings", "insight_seq", "entries")
+_TABLES = ("user_entities", "user_relations", "user_embeddings", "insight_seq", "entries", "syntropy_gone")
+_OWN = ("user_entities", "entries")
+"""Tables whose rows have identities."""
+
 _JSON_COLUMNS = ("tags", "relations", "link_provenance")
 
 _READ = {
@@ -32,7 +37,7 @@ Row = dict[str, Any]
 
 
 class Imported(NamedTuple):
-    """Rows added, rows that were there, and remarks: what differs, what got another number."""
+    """Rows added or changed, rows that were there, and remarks: what differs, what got another number, what went."""
 
     added: int
     same: int
@@ -40,30 +45,29 @@ class Imported(NamedTuple):
 
 
 def export_lines(store: NotesStore) -> Iterator[str]:
-    """A head and a line for each row, in the order of their keys."""
+    """A head and a line for each row, in the order of their keys; each with the identity it has in every file."""
     yield _line({"format": FORMAT, "version": FORMAT_VERSION})
+    uids = {(r["kind"], r["key"]): r["uid"] for r in store.rows("SELECT kind, key, uid FROM syntropy_identity")}
     for table in _TABLES:
         for row in store.rows(_READ.get(table, f"SELECT * FROM {table} ORDER BY 1")):
             values = {key: _plain(row[key]) for key in row.keys()}  # noqa: SIM118 (a Row is not a dict)
-            yield _line({"table": table, **values})
+            uid = uids.get((_kind(table, values), str(values.get("id", ""))))
+            yield _line({"table": table, **({"uid": uid} if uid else {}), **values})
 
 
 def import_lines(store: NotesStore, lines: Iterable[str]) -> Imported:
     """Take in an export, all of it or nothing. Raises UsageError with the line that is none.
 
-    Of two versions of one thing the later one is kept; the remarks say which.
+    Of all versions of one thing the latest is kept, and a deletion is a version: so two files that take in each
+    other's exports hold the same, in whichever order. The remarks say what was decided.
     """
     with store.writing() as connection:
         columns = {t: [r[1] for r in connection.execute(f"PRAGMA table_info({t})")] for t in _TABLES}
         tables = _parsed(lines, columns)
-        merge = _Merge(connection)
+        identify_missing(connection)
+        merge = _Merge(connection, tables)
         try:
-            names = merge.insights(tables["user_entities"], tables["user_embeddings"])
-            merge.relations(tables["user_relations"], names)
-            for row in tables["insight_seq"]:
-                merge.count(row)
-            for row in tables["entries"]:
-                merge.entry(row)
+            merge.run()
         except sqlite3.IntegrityError as error:
             hint = "give a file of `syntropy notes export`"
             raise UsageError(f"a row cannot be stored: {error}", hint=hint) from error
@@ -72,112 +76,185 @@ def import_lines(store: NotesStore, lines: Iterable[str]) -> Imported:
 
 
 class _Merge:
-    """One import's state."""
+    """One import's state. A thing is told by its identity; ids of insights are mapped to those they have here."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, tables: dict[str, list[Row]]) -> None:
+        self._connection, self._tables = connection, tables
+        self._names: dict[str, str] = {}
+        """Id of an insight in the export -> its id here; empty where it was deleted."""
+        self._theirs = {row["id"]: row["uid"] for row in tables["user_entities"]}
         self.added = self.same = 0
         self.conflicts: list[str] = []
 
-    def relations(self, rows: list[Row], names: dict[str, str]) -> None:
-        """Relations that start at no insight of the export; those of insights came with them."""
-        for row in rows:
-            if row["from_id"] not in names:
-                self._connection.execute(
-                    "INSERT OR IGNORE INTO user_relations (from_id, relation_type, to_id) VALUES (?, ?, ?)",
-                    (row["from_id"], row["relation_type"], names.get(row["to_id"], row["to_id"])),
-                )
-
-    def insights(self, rows: list[Row], vectors: list[Row]) -> dict[str, str]:
-        """Insights with their relations and vectors, under the ids they have here; id there -> id here."""
-        numbers = [int(row["id"][3:]) for row in rows if row["id"][3:].isdigit()]
+    def run(self) -> None:
+        """Insights with relations and vectors, then rules and notes, then what was deleted there."""
+        find = self._connection.execute
+        self._gone = {row["uid"]: row["deleted_at"] for row in find("SELECT uid, deleted_at FROM syntropy_gone")}
+        for row in self._tables["syntropy_gone"]:
+            self._gone[row["uid"]] = max(self._gone.get(row["uid"], ""), row["deleted_at"])
+        for row in self._tables["insight_seq"]:
+            self._count(row)
+        insights, entries = self._tables["user_entities"], self._tables["entries"]
+        numbers = [int(row["id"][3:]) for row in insights if row["id"][3:].isdigit()]
         if numbers:  # ids given out below must not be those of rows still to come
-            self.count({"key": "TK", "val": max(numbers)})
-        names = {row["id"]: self._name(row) for row in rows}
-        embeddings = {row["entity_id"]: row["embedding"] for row in vectors}
-        for given in rows:
-            relations = {
-                kind: [names.get(target, target) for target in targets]
-                for kind, targets in json.loads(given["relations"] or "{}").items()
-            }
-            name = names[given["id"]]
-            same = relations == json.loads(given["relations"] or "{}")
-            text = given["relations"] if same else json.dumps(relations, ensure_ascii=False, sort_keys=True)
-            row = {**given, "id": name, "relations": text}
-            if name != given["id"]:
-                self.conflicts.append(f"{given['id']} is another insight here: it was added as {name}")
-            if self._put("user_entities", ("id",), row, name):
-                self._connection.execute("DELETE FROM user_relations WHERE from_id = ?", (name,))
-                self._connection.executemany(
+            self._count({"key": "TK", "val": max(numbers)})
+        self._bury()
+        for row in insights:
+            self._names[row["id"]] = self._name(row)
+        vectors = {row["entity_id"]: row["embedding"] for row in self._tables["user_embeddings"]}
+        for row in insights:
+            self._insight(row, vectors)
+        for row in self._tables["user_relations"]:
+            if row["from_id"] not in self._names:
+                find(
                     "INSERT OR IGNORE INTO user_relations (from_id, relation_type, to_id) VALUES (?, ?, ?)",
-                    [(name, kind, target) for kind, targets in relations.items() for target in targets],
+                    (row["from_id"], row["relation_type"], self._names.get(row["to_id"], row["to_id"])),
                 )
-                self._connection.execute("DELETE FROM syntropy_terms WHERE kind = 'insight' AND key = ?", (name,))
-                self._connection.execute("DELETE FROM user_embeddings WHERE entity_id = ?", (name,))
-                if given["id"] in embeddings:
-                    vector = embeddings[given["id"]]
-                    self._connection.execute("INSERT INTO user_embeddings VALUES (?, ?)", (name, vector))
-        return names
+        for row in entries:
+            self._entry(row)
 
-    def count(self, row: Row) -> None:
+    def _bury(self) -> None:
+        """Delete what was deleted there, unless it was changed here since; remember the latest deletions."""
+        for uid, deleted_at in self._gone.items():
+            here = self._here(uid)
+            if here is not None and _stamp(here) > deleted_at:
+                self._connection.execute("DELETE FROM syntropy_gone WHERE uid = ?", (uid,))
+                continue
+            kind = RULE if uid.startswith(f"{RULE}:") else INSIGHT if here is not None and "title" in here else NOTE
+            if here is not None:
+                self.conflicts.append(f"{_label(here)} was deleted there, and is deleted here now")
+                drop(self._connection, kind, str(here["id"]), now=deleted_at)
+            self._connection.execute("INSERT OR REPLACE INTO syntropy_gone VALUES (?, ?, ?)", (uid, kind, deleted_at))
+
+    def _name(self, row: Row) -> str:
+        """The id an insight has here, or will have; empty where it was deleted since."""
+        here = self._here(row["uid"])
+        if here is not None:
+            return str(here["id"])
+        if self._is_gone(row):
+            return ""
+        taken = self._connection.execute("SELECT 1 FROM user_entities WHERE id = ?", (row["id"],)).fetchone()
+        if not taken and row["id"] not in self._names.values():
+            return str(row["id"])
+        from .insights import next_id
+
+        return next_id(self._connection)
+
+    def _insight(self, given: Row, vectors: Mapping[str, Any]) -> None:
+        name = self._names[given["id"]]
+        if not name:
+            return
+        relations: dict[str, list[str]] = {}
+        for kind, targets in json.loads(given["relations"] or "{}").items():
+            mapped = [self._names.get(target, target) for target in targets]
+            relations[kind] = [target for target in mapped if target]
+        relations = {kind: targets for kind, targets in relations.items() if targets}
+        text = given["relations"]
+        if relations != json.loads(text or "{}"):
+            text = json.dumps(relations, ensure_ascii=False, sort_keys=True)
+        if name != given["id"] and self._here(given["uid"]) is None:
+            self.conflicts.append(f"{given['id']} is another insight here: it was added as {name}")
+        if not self._put("user_entities", {**given, "id": name, "relations": text}, INSIGHT, given):
+            return
+        change = self._connection.execute
+        change("DELETE FROM user_relations WHERE from_id = ?", (name,))
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO user_relations (from_id, relation_type, to_id) VALUES (?, ?, ?)",
+            [(name, kind, target) for kind, targets in relations.items() for target in targets],
+        )
+        change("DELETE FROM syntropy_terms WHERE kind = 'insight' AND key = ?", (name,))
+        change("DELETE FROM user_embeddings WHERE entity_id = ?", (name,))
+        if given["id"] in vectors:
+            change("INSERT INTO user_embeddings VALUES (?, ?)", (name, vectors[given["id"]]))
+
+    def _entry(self, row: Row) -> None:
+        here = self._here(row["uid"])
+        if here is None and self._is_gone(row):
+            return
+        kind = RULE if row["type"] == "rule" else NOTE
+        number = here["id"] if here is not None else row["id"]
+        if here is None and self._connection.execute("SELECT 1 FROM entries WHERE id = ?", (number,)).fetchone():
+            number = 1 + int(self._connection.execute("SELECT max(id) FROM entries").fetchone()[0])
+            if kind == NOTE:
+                self.conflicts.append(f"note {row['id']} is another note here: it was added under a new number")
+        if self._put("entries", {**row, "id": number}, kind, row):
+            self._connection.execute("DELETE FROM syntropy_terms WHERE kind = 'note' AND key = ?", (str(number),))
+            self._connection.execute("DELETE FROM syntropy_note_vectors WHERE entry_id = ?", (number,))
+
+    def _count(self, row: Row) -> None:
         """The counter never goes back."""
         self._connection.execute(
             "INSERT INTO insight_seq VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET val = max(val, excluded.val)",
             (row["key"], row["val"]),
         )
 
-    def entry(self, row: Row) -> None:
-        """A rule by its label, a note by its time, type and text or number."""
+    def _is_gone(self, row: Row) -> bool:
+        return self._gone.get(row["uid"], "") >= _stamp(row) and row["uid"] in self._gone
+
+    def _here(self, uid: str) -> Row | None:
+        """The row of an identity in this file."""
         find = self._connection.execute
-        if row["type"] == "rule":
-            found = find("SELECT id FROM entries WHERE type = 'rule' AND label = ?", (row["label"],)).fetchone()
-        else:
-            found = find(
-                "SELECT id FROM entries WHERE type = ? AND created_at = ? AND (id = ? OR content = ?) ORDER BY id <> ?",
-                (row["type"], row["created_at"], row["id"], row["content"], row["id"]),
-            ).fetchone()
-        taken = find("SELECT 1 FROM entries WHERE id = ?", (row["id"],)).fetchone()
-        number = found[0] if found else None if taken else row["id"]
-        label = f"rule {row['label']}" if row["type"] == "rule" else f"note {row['id']}"
-        if number is None and row["type"] != "rule":
-            self.conflicts.append(f"{label} is another note here: it was added under a new number")
-        if self._put("entries", ("id",), {**row, "id": number}, label) and number is not None:
-            find("DELETE FROM syntropy_terms WHERE kind = 'note' AND key = ?", (str(number),))
+        found = find("SELECT kind, key FROM syntropy_identity WHERE uid = ?", (uid,)).fetchone()
+        if found is None:
+            return None
+        table = "user_entities" if found[0] == INSIGHT else "entries"
+        key = found[1] if found[0] == INSIGHT else int(found[1])
+        row = find(f"SELECT * FROM {table} WHERE id = ?", (key,)).fetchone()
+        return dict(row) if row is not None else None
 
-    def _name(self, row: Row) -> str:
-        """The id an insight has here."""
-        find = self._connection.execute
-        found = find(
-            "SELECT id FROM user_entities WHERE created_at = ? AND (id = ? OR content = ?) ORDER BY id <> ?",
-            (row["created_at"], row["id"], row["content"], row["id"]),
-        ).fetchone()
-        if found:
-            return str(found[0])
-        if not find("SELECT 1 FROM user_entities WHERE id = ?", (row["id"],)).fetchone():
-            return str(row["id"])
-        from .insights import next_id
-
-        return next_id(self._connection)
-
-    def _put(self, table: str, key: tuple[str, ...], row: Row, label: str) -> bool:
-        """Insert or replace a row; False where the one here stays."""
-        where = " AND ".join(f"{name} = ?" for name in key)
-        values = [row[name] for name in key]
-        found = self._connection.execute(f"SELECT * FROM {table} WHERE {where}", values).fetchone()
-        if found is not None:
-            if all(found[name] == value for name, value in row.items()):
+    def _put(self, table: str, row: Row, kind: str, given: Row) -> bool:
+        """Write a row; False where the one here stays."""
+        uid = row.pop("uid")
+        here = self._here(uid)
+        if here is not None:
+            if all(here[name] == value for name, value in row.items()):
                 self.same += 1
                 return False
-            if str(row.get("updated_at") or "") <= str(found["updated_at"] or ""):
-                self.conflicts.append(f"{label} differs: the one here is later and was kept")
+            ours = (_stamp(here), self._told(here, self._uids_here()))
+            if (_stamp(row), self._told({**given, "id": ""}, self._theirs)) <= ours:
+                self.conflicts.append(f"{_label(here)} differs: the one here is later and was kept")
                 return False
-            self.conflicts.append(f"{label} differs: the later one was taken")
-            self._connection.execute(f"DELETE FROM {table} WHERE {where}", values)
+            self.conflicts.append(f"{_label(here)} differs: the later one was taken")
+            self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (here["id"],))
         names = list(row)
         marks = ", ".join("?" * len(names))
         self._connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", list(row.values()))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO syntropy_identity (kind, key, uid) VALUES (?, ?, ?)", (kind, str(row["id"]), uid)
+        )
+        self._connection.execute("DELETE FROM syntropy_gone WHERE uid = ?", (uid,))
         self.added += 1
         return True
+
+    def _uids_here(self) -> dict[str, str]:
+        rows = self._connection.execute("SELECT key, uid FROM syntropy_identity WHERE kind = 'insight'")
+        return {row[0]: row[1] for row in rows}
+
+    def _told(self, row: Row, uids: Mapping[str, str]) -> str:
+        """A row as text without what is local to a file, to settle a tie the same way everywhere."""
+        plain = {name: value for name, value in row.items() if name not in ("id", "uid")}
+        if "relations" in plain:
+            relations = json.loads(plain["relations"] or "{}")
+            plain["relations"] = {
+                k: sorted(uids.get(t, t) for t in targets) for k, targets in sorted(relations.items())
+            }
+        return json.dumps(plain, ensure_ascii=False, sort_keys=True)
+
+
+def _stamp(row: Mapping[str, Any]) -> str:
+    return str(row.get("updated_at") or row.get("created_at") or "")
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    if "title" in row:
+        return str(row["id"])
+    return f"rule {row['label']}" if row["type"] == "rule" else f"note {row['id']}"
+
+
+def _kind(table: str, row: Mapping[str, Any]) -> str:
+    if table == "user_entities":
+        return INSIGHT
+    return RULE if row.get("type") == "rule" else NOTE
 
 
 def _parsed(lines: Iterable[str], columns: dict[str, list[str]]) -> dict[str, list[Row]]:
@@ -194,16 +271,19 @@ def _parsed(lines: Iterable[str], columns: dict[str, list[str]]) -> dict[str, li
         if not headed:
             if not isinstance(row, dict) or row.get("format") != FORMAT:
                 raise UsageError(f"line {number} is not the head of an export", hint=hint)
-            if row.get("version") != FORMAT_VERSION:
+            if row.get("version") not in (1, FORMAT_VERSION):
                 raise UsageError(f"the export has version {row.get('version')}", hint="install a newer syntropy")
             headed = True
             continue
         table = row.pop("table", "") if isinstance(row, dict) else ""
-        if table not in columns or set(row) - set(columns[table]):
+        if table not in columns or set(row) - {*columns[table], *(("uid",) if table in _OWN else ())}:
             raise UsageError(f"line {number} is not a row of notes", hint=hint)
         problem = _problem(table, row)
         if problem:
             raise UsageError(f"line {number}: {problem}", hint=hint)
+        if table in _OWN and not row.get("uid"):
+            label = str(row.get("label") or "")
+            row["uid"] = uid_of(_kind(table, row), row["created_at"], row["content"], label)
         found[table].append(row)
     if not headed:
         raise UsageError("the export is empty", hint=hint)
@@ -212,7 +292,11 @@ def _parsed(lines: Iterable[str], columns: dict[str, list[str]]) -> dict[str, li
 
 def _problem(table: str, row: Row) -> str:
     """What is wrong with a row; vectors are decoded on the way."""
-    texts = {"user_entities": ("id", "title", "content", "created_at"), "entries": ("type", "content", "created_at")}
+    texts = {
+        "user_entities": ("id", "title", "content", "created_at"),
+        "entries": ("type", "content", "created_at"),
+        "syntropy_gone": ("uid", "kind", "deleted_at"),
+    }
     for name in texts.get(table, ()):
         if not isinstance(row.get(name), str):
             return f"{name} is not text"

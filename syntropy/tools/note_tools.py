@@ -77,7 +77,7 @@ def save_rule(desk: Desk, *, label: str, content: str) -> dict[str, Any]:
 def delete_rule(desk: Desk, *, label: str) -> dict[str, Any]:
     """Delete a saved rule for good."""
     with desk.memory() as memory:
-        memory.rules(write=True).delete(label)
+        memory.rules(write=True).delete(label, now=desk.clock())
     return {"deleted": label}
 
 

@@ -89,7 +89,7 @@ def test_edit_and_delete(memory):
     insights.edit("TK-001", now="2026-11-23T00:00:00Z", text="second words", tags=["A"])
     assert insights.search("second")[0].insight.tags == ("a",)
     assert insights.search("first") == []
-    insights.delete("TK-001")
+    insights.delete("TK-001", now="2026-11-22T00:00:00Z")
     assert insights.all() == []
     assert memory.add_insight("again").insight.id == "TK-002"
 
@@ -100,7 +100,8 @@ def test_meaning_finds_what_words_do_not(demo, tmp_path):
         memory.add_insight("Parcels that are late need a message to the customer")
         memory.add_insight("The printer likes short labels")
         query = "delayed shipment notification"
-        assert memory.search_insights(query) == []
+        assert memory.search_insights(query, semantic=False) == []
+        assert [f.insight.id for f in memory.search_insights(query)][:1] == ["TK-001"], "where an encoder is at hand"
         assert memory.search_insights(query, semantic=True)[0].insight.id == "TK-001"
         assert memory.reader.rows("SELECT count(*) FROM user_embeddings")[0][0] == 2
 
@@ -128,9 +129,9 @@ def test_rules_are_upserted_and_deleted_for_good(memory):
     assert [(r.label, r.content, r.tier, r.pinned) for r in rules.all()] == [
         ("commit-messages", "Never use emoji in commit messages", "longterm", True)
     ]
-    rules.delete("commit-messages")
+    rules.delete("commit-messages", now="2026-11-22T00:00:00Z")
     with pytest.raises(UsageError, match="rule not found"):
-        rules.delete("commit-messages")
+        rules.delete("commit-messages", now="2026-11-22T00:00:00Z")
 
 
 def test_contradictions():
@@ -277,7 +278,7 @@ def test_a_build_may_take_the_notes_in(tmp_path):
         )
         assert knowledge.search("bound retries", mode="fast", tags=["decision"]).hits
     with syntropy.open_notes(tmp_path) as memory:
-        memory.insights(write=True).delete("TK-001")
+        memory.insights(write=True).delete("TK-001", now="2026-11-22T00:00:00Z")
     build(tmp_path)
     with syntropy.open(tmp_path) as knowledge:
         assert not knowledge.search("zebra crossings", mode="fast").hits

@@ -127,7 +127,7 @@ def test_one_successor_at_a_time(memory):
     memory.confirm_links("TK-001", merged_with="TK-002")
     with pytest.raises(UsageError, match="already"):
         memory.confirm_links("TK-001", merged_with="TK-003")
-    assert memory.insights(write=True).delete("TK-002") == ["TK-001"]
+    assert memory.insights(write=True).delete("TK-002", now="2026-11-22T00:00:00Z") == ["TK-001"]
     assert memory.insights().get("TK-001").superseded_by == ""
 
 
@@ -145,7 +145,7 @@ def test_a_file_of_the_seeds_schema_opens(tmp_path):
         assert [f.insight.id for f in memory.insights().search("facade")] == ["TK-007"]
         assert memory.add_insight("next").insight.id == "TK-008"
         assert [n.content for n in memory.notes().all()] == ["old note"]
-    assert (tmp_path / "user_knowledge.db.before-2").is_file()
+    assert (tmp_path / "user_knowledge.db.before-3").is_file()
 
 
 def test_missing_damaged_and_newer_files(tmp_path):

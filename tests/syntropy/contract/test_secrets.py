@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from pipeline.text.secrets import redact
+from syntropy.contract.secrets import redact
 from tests.conftest import DATA
 
 _RANDOM = random.Random(20)

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from syntropy.contract.vocabulary import REDACTED
+from .vocabulary import REDACTED
 
 
 class Finding(NamedTuple):
