@@ -53,7 +53,7 @@ def referential_integrity(subject: Subject) -> CheckResult:
                     f"AND {column.name} NOT IN (SELECT {key} FROM {target})"
                 )
     # chunk ids are dense, so a posting's smallest and largest tell of all: listing them takes ten times as long
-    sql["chunks.chunk_id"] = "SELECT max(chunk_id) - count(*) FROM chunks"
+    sql["chunks.chunk_id"] = "SELECT coalesce(max(chunk_id), 0) - count(*) FROM chunks"
     sql["postings.chunk_ids"] = (
         "SELECT count(*) FROM postings WHERE list_min(chunk_ids) < 1 "
         "OR list_max(chunk_ids) > (SELECT max(chunk_id) FROM chunks)"

@@ -146,12 +146,14 @@ class Values:
 
 
 def bare(node: Node) -> Node:
+    """The expression without parentheses, casts, `!` and `await`."""
     while node.type in _WRAPPERS and node.named_children:
         node = node.named_children[0]
     return node
 
 
 def substituted(node: Node) -> Iterator[Node]:
+    """What stands in the `${…}` of a template."""
     for child in node.named_children:
         if child.type == "template_substitution" and child.named_children:
             yield child.named_children[0]
@@ -204,6 +206,7 @@ def bind(env: dict[str, Value], pattern: Node, value: Value) -> None:
 
 
 def item(value: Value, index: int) -> Value:
+    """What `value[index]` stands for."""
     if isinstance(value, Words) and index >= 0 and value.start + index >= 0:
         return Word(value.start + index)
     if isinstance(value, Listed) and index >= 0:
@@ -215,6 +218,7 @@ def item(value: Value, index: int) -> Value:
 
 
 def rest(value: Value, count: int) -> Value:
+    """What `value.slice(count)` stands for."""
     if isinstance(value, Words):
         return Words(value.start + count)
     if isinstance(value, Listed):

@@ -178,10 +178,10 @@ def test_what_could_not_be_read_is_tried_again(project, monkeypatch):
 
     original = module.expand
 
-    def failing(text, path, kind):
+    def failing(text, path, *more):
         if path == "docs/a.md":
             raise MemoryError
-        return original(text, path, kind)
+        return original(text, path, *more)
 
     with monkeypatch.context() as patched:
         patched.setattr(module, "expand", failing)
@@ -190,6 +190,17 @@ def test_what_could_not_be_read_is_tried_again(project, monkeypatch):
     assert build(root).problems == []
     with open_knowledge(project=root) as knowledge:
         assert knowledge.search("retries").hits
+
+
+def test_a_project_of_which_nothing_can_be_read_is_published_empty(project, monkeypatch):
+    root = project({"README.md": "# A\n"})
+    import pipeline.extract.extraction as module
+
+    def failing(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(module, "expand", failing)
+    assert [p.code for p in build(root).problems] == ["unreadable-document"]
 
 
 def test_files_that_decide_without_being_documents(project):

@@ -76,7 +76,7 @@ def test_the_others_go_on():
 def test_repeated_ids_stay_findable():
     found = entries.pages(json.dumps([ENTRY, ENTRY]), "a.json")
     assert [p.id for p in found.pages] == ["cmd-a", "cmd-a~2"]
-    assert found.problems[0].code == "duplicate-id"
+    assert "duplicate-id" in [p.code for p in found.problems]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 60_000, '{"a": 1}', "42"])
@@ -122,7 +122,7 @@ def test_every_entry_of_a_real_reference_is_accounted_for():
         data = json.loads(path.read_text())
         count = len(data["entries"]) if "entries" in data else 1
         found = entries.pages(path.read_text(), str(path))
-        assert len(found.pages) + len(found.problems) == count
+        assert len(found.pages) + sum(p.code != "thin-entry" for p in found.problems) == count
 
 
 def test_notebooks_without_outputs():

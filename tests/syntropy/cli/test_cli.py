@@ -80,7 +80,7 @@ def test_init_configures_builds_and_is_repeatable(project):
 
 def test_init_in_an_empty_folder_says_what_is_missing(tmp_path):
     done = run("init", str(tmp_path), check=2)
-    assert "no Markdown" in done.stderr
+    assert "nothing that can be indexed" in done.stderr
     assert not (tmp_path / "syntropy.toml").exists()
 
 
