@@ -28,10 +28,12 @@ class _Entry(NamedTuple):
     file: str
     key: str
     words: tuple[str, ...]
+    spellings: tuple[str, ...] = ()
+    """Other ways to type a command or operation, of generated entries: an alias of a written one may be any phrase."""
 
     @property
     def claims(self) -> set[tuple[str, str]]:
-        return {(self.package, self.key), (self.package, " ".join(self.words))}
+        return {(self.package, text) for text in (self.key, " ".join(self.words), *self.spellings)}
 
     @property
     def program(self) -> tuple[str, str]:
@@ -69,13 +71,14 @@ def _entries(documents: pl.DataFrame) -> tuple[list[_Entry], list[_Entry]]:
     generated: list[_Entry] = []
     written: list[_Entry] = []
     rows = documents.filter(pl.col("kind").is_in(["command", "api"])).select(
-        "document", "package", "file", "kind", "key", "title", "path", "frontmatter"
+        "document", "package", "file", "kind", "key", "title", "path", "frontmatter", "aliases"
     )
-    for uid, package, file, kind, key, title, path, metadata in rows.iter_rows():
+    for uid, package, file, kind, key, title, path, metadata, aliases in rows.iter_rows():
         origin = json.loads(metadata).get("source")
         words = command_words(title) if kind == "command" else tuple(title.split())
-        entry = _Entry(uid, package, file, candidate_key(key, path, package), words)
         is_generated = isinstance(origin, str) and origin.startswith(GENERATED)
+        spelled = tuple(" ".join(command_words(a)) if kind == "command" else a for a in aliases) if is_generated else ()
+        entry = _Entry(uid, package, file, candidate_key(key, path, package), words, spelled)
         (generated if is_generated else written).append(entry)
     return generated, written
 

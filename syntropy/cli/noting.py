@@ -113,9 +113,8 @@ def insight_delete(given: argparse.Namespace) -> int:
     """Delete an insight."""
     with notebook_of(given) as notebook:
         current_again = notebook.insights(write=True).delete(given.id, now=now_utc())
-    print(f"deleted {given.id}")
-    if current_again:
-        print(f"  {', '.join(current_again)} superseded by it: current again")
+    again = f"\n  {', '.join(current_again)} superseded by it: current again" if current_again else ""
+    show(given, {"deleted": given.id, "current_again": current_again}, lambda: print(f"deleted {given.id}{again}"))
     return 0
 
 
@@ -125,9 +124,8 @@ def rules_save(given: argparse.Namespace) -> int:
         known = {rule.label: rule.content for rule in notebook.rules(write=True).all()}
         rule = notebook.rules(write=True).save(given.label, given.text, now=now_utc())
         _, conflicts = notebook.all_rules()
-    print(printable(f"saved rule {rule.label}: {rule.content}"))
-    if rule.label in known:
-        print(printable(f"  in place of: {known[rule.label]}"))
+    former = f"\n  in place of: {known[rule.label]}" if rule.label in known else ""
+    show(given, rule.as_dict(), lambda: print(printable(f"saved rule {rule.label}: {rule.content}{former}")))
     for conflict in conflicts:
         if rule.label in (conflict.label, conflict.other):
             _warn_of(conflict)
@@ -138,7 +136,7 @@ def rules_delete(given: argparse.Namespace) -> int:
     """Delete a saved rule."""
     with notebook_of(given) as notebook:
         notebook.rules(write=True).delete(given.label, now=now_utc())
-    print(f"deleted rule {given.label}")
+    show(given, {"deleted": given.label}, lambda: print(f"deleted rule {given.label}"))
     return 0
 
 
@@ -163,7 +161,7 @@ def notes_save(given: argparse.Namespace) -> int:
         note = notebook.notes(write=True).save(
             given.type, given.text, now=now_utc(), project=given.for_project, tags=split(given.tags)
         )
-    print(f"saved note {note.id} [{note.type}, {note.tier}]")
+    show(given, note.as_dict(), lambda: print(f"saved note {note.id} [{note.type}, {note.tier}]"))
     return 0
 
 

@@ -46,7 +46,7 @@ def path(given: argparse.Namespace) -> int:
     with notebook_of(given) as notebook:
         found = notebook.graph().path(given.start, given.end, max_depth=given.max_depth, weighted=given.weighted)
     if found is None:
-        print(f"no path within {given.max_depth} steps")
+        show(given, {"length": None, "steps": []}, lambda: print(f"no path within {given.max_depth} steps"))
         return 1
     if given.json:
         steps = [_edge(edge, node) for edge, node in zip(found.edges, found.nodes[1:], strict=True)]

@@ -161,7 +161,7 @@ _HARMLESS = re.compile(
     r"0123456789|1234567890|abcdefgh|000000|foobar|password|secret[-_]?(?:key|name|value)|my[-_]"
 )
 _REFERENCE = re.compile(
-    r"^(?:\$|%|@|#|&|\\|-|arn:|[a-z0-9+]+:|/|\./|[A-Za-z_]\w*(?:\??\.\w+)+!?$|[A-Za-z]+(?:[-_.:/][A-Za-z]+)*$|[a-z_]+=[a-z.]+$)"
+    r"^(?:\$|%|@|#|&|!|\\|-|arn:|[a-z0-9+]+:|/|\./|[A-Za-z_]\w*(?:\??\.\w+)+!?$|[A-Za-z]+(?:[-_.:/][A-Za-z]+)*$|[a-z_]+=[a-z.]+$)"
 )
 _CODE = re.compile(r"process\.env|os\.environ|\w\|\w+(?:\||$)|^(?:[A-Z][A-Za-z]+/){2}")
 """What programs and patterns hold, and values do not."""

@@ -64,6 +64,8 @@ class Commands:
         for wanted in (_folded(name), _folded(bare(name))):
             if wanted in self._names:
                 return Match(*self._names[wanted])
+        if (folded := self._without_program(_folded(bare(name)))) is not None:
+            return folded
         words = _folded(name).split()
         for count in range(len(words) - 1, 0, -1):
             known = self._names.get(" ".join(words[:count]))
@@ -73,6 +75,17 @@ class Commands:
         if near:
             return Match(self._names[near[0]][0], "nearest", _difference(_folded(bare(name)), near[0]))
         raise DocumentNotFoundError(f"no command is called {name!r}", hint="list_commands names all of them")
+
+    def _without_program(self, asked: str) -> Match | None:
+        """A command typed with the program's name before it, or without where its entry has it."""
+        first, _, rest = asked.partition(" ")
+        if rest in self._names and not any(known.partition(" ")[0] == first for known in self._names):
+            return Match(self._names[rest][0], "alias", f"without the program's name {first!r}")
+        ends = [self._names[known][0] for known in self._names if known.partition(" ")[2] == asked]
+        longer = {command.key: command for command in ends}
+        if asked and len(longer) == 1:
+            return Match(next(iter(longer.values())), "alias", "with the program's name")
+        return None
 
     def categories(self) -> dict[str, int]:
         """How many commands each category has, by name."""

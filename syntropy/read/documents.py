@@ -236,6 +236,14 @@ def _found(database: Database, path: str, scope: str, package: str) -> _Found:
             raise DocumentNotFoundError(f"{path!r} is in several packages", hint=f"say which: {spelled}")
     if by_key := _by_key(database, wanted, scope, package):
         return by_key
+    rows = database.rows(  # `GET /api/v1/bins`, `helios gw users list`: what an entry is called besides its key
+        f"SELECT {_COLUMNS} FROM documents WHERE (lower(title) = lower(?) OR list_contains("
+        "list_transform(aliases, lambda a: lower(a)), lower(?))) AND (? = '' OR scope = ?) "
+        "AND (? = '' OR package = ?) LIMIT 2",
+        [wanted, wanted, scope, scope, package, package],
+    )
+    if len(rows) == 1:
+        return _Found(_Row(*rows[0]))
     raise DocumentNotFoundError(
         f"no {scope + ' ' if scope else ''}document {path!r}", hint=_nearest(database, wanted, scope)
     )

@@ -257,3 +257,25 @@ def test_agent_logs_have_their_tags(tmp_path):
 
 def test_the_demo_source_is_where_the_tests_expect_it():
     assert (ROOT / "examples/acme/helios/DeveloperConsole.tsx").is_file()
+
+
+def test_another_spelling_of_a_command_is_in_the_source(tmp_path):
+    files = {
+        "syntropy.toml": "[embed]\nenabled = false\n[sources]\nconsoles = ['console.ts']\n",
+        "console.ts": "function run(args: string[]) { switch (args[0]) { case 'list': switch (args[1]) { case 'rooms': "
+        "case 'spaces': a(); break; case 'bins': b(); } } }",
+        "knowledge/a.json": json.dumps(
+            [{"id": "cmd-spaces", "type": "command", "title": "list spaces <floor>", "content": "c"}]
+        ),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    build(tmp_path)
+    with syntropy.open(tmp_path) as knowledge:
+        codes = [
+            (c, m) for c, m in knowledge.database.rows("SELECT code, message FROM diagnostics WHERE severity <> 'info'")
+        ]
+        assert [c for c, _ in codes] == ["undocumented-command"]
+        assert "list bins" in codes[0][1]
+        assert knowledge.document("List  Bins".replace("  ", " ")).kind == "command"

@@ -223,7 +223,12 @@ def test_meaning_is_had_by_default_where_there_is_an_encoder(demo_copy_with_note
     with syntropy.open_notes(demo_copy_with_notes) as notebook:
         notebook.add_insight("Retrying a webhook without a pause overloads the carrier")
         notebook.notes(write=True).save("issue", "The label printer stops when paper is damp", now=stamp(0))
-        assert notebook.search_insights("sending the webhook again and again at once is too much for the carrier")[0].insight.id == "TK-001"
+        assert (
+            notebook.search_insights("sending the webhook again and again at once is too much for the carrier")[
+                0
+            ].insight.id
+            == "TK-001"
+        )
         found = notebook.search_notes("moist sheets jam our stickers device")
         assert [note.type for note, _ in found] == ["issue"]
         assert notebook.notes().get(found[0][0].id).access_count == 1
