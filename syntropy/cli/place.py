@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from syntropy.cli.output import printable, warn
 from syntropy.contract.config import find_project, load_config, require_project
 from syntropy.contract.errors import ProjectNotFoundError, UsageError
 
@@ -83,4 +84,6 @@ def notebook_of(given: argparse.Namespace, *, alone: bool = False) -> Notebook:
         hint = "run `syntropy init` there, or leave out --project"
         raise ProjectNotFoundError(f"no project at {place.project}", hint=hint)
     file = Path(given.file_path) if given.file_path else None
-    return open_notes(place.project or None, user=given.user or bool(file), alone=alone, file=file)
+    notebook = open_notes(place.project or None, user=given.user or bool(file), alone=alone, file=file)
+    warn(printable(notebook.problem))
+    return notebook

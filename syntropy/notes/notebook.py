@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..contract.config import Config, find_project, load_config
 from ..contract.errors import DatabaseError, EncoderError, ProjectNotFoundError
 from ..contract.folders import data_folder
+from ..contract.published import DATABASE
 from ..contract.text import shortened
 from ..contract.times import iso, now
 from ..contract.vocabulary import ENTITY_KINDS
@@ -77,10 +78,16 @@ def open_notes(
         raise ProjectNotFoundError(f"no project at {where}", hint=hint)
     config = load_config(root)
     knowledge: Knowledge | None = None
+    problem = ""
     if root is not None and not alone:
-        with contextlib.suppress(DatabaseError):
+        try:
             knowledge = open_knowledge(project=root, config=config)
-    return Notebook(file or notes_path(config, root, user=user), knowledge)
+        except DatabaseError as error:
+            if (root / config.paths.out / DATABASE).exists():
+                problem = f"the published knowledge was left out: {error.message}"
+    notebook = Notebook(file or notes_path(config, root, user=user), knowledge)
+    notebook.problem = problem
+    return notebook
 
 
 def merged(hits: Sequence[Hit], fresh: Sequence[Fresh]) -> list[Hit | Fresh]:
@@ -111,6 +118,8 @@ class Notebook:
     ) -> None:
         """`borrowed`: the knowledge stays open when this is closed."""
         self.path, self._knowledge, self._clock, self._borrowed = path, knowledge, clock, borrowed
+        self.problem = ""
+        """Why there is no knowledge although something is published; empty where nothing is wrong."""
 
     def __enter__(self) -> Notebook:
         return self

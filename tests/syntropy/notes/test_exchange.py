@@ -274,3 +274,14 @@ def test_identities_are_unique(place):
             Notes(store).save("decision", "again", now=stamp(0))
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT count(DISTINCT uid) FROM syntropy_identity").fetchone()[0] == 3
+
+
+def test_knowledge_that_cannot_be_opened_is_said_to_be(demo_copy_with_notes, capsys):
+    import duckdb
+
+    path = next((demo_copy_with_notes / "build").rglob("syntropy.duckdb"))
+    path.chmod(0o644)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
+    main(["graph", "neighbors", "RF-004", "--project", str(demo_copy_with_notes)])
+    assert "left out" in capsys.readouterr().err
