@@ -43,18 +43,13 @@ files of the projects in docs/real-projects.md."""
 
 _NOUNS = frozenset(
     """
-    access address attempt audit back base batch benchmark block break build bundle cache call catch change check clean
-    clear close comment commit compile copy cover debug default delete deploy design develop display document draft
-    duplicate edit end escape estimate exit expect export extract fail fetch fill filter fix flag focus format freeze
-    gate group guard guide handle hash hook import increment index inline input install issue label launch limit link
-    lint list load lock log look loop map mark match measure mock model monitor mount name note offset open order
-    outline override pass pause pick pin place plan point poll pool practice prefix present process profile prompt
-    protect pull push query quote range raise read record reference release render replace reply report request
-    research reset rest restart result return review rollback round route run sample save scan schedule scope score
-    search select serve set share ship show sign signal skip slice sort source split stage standard start state step
-    stop store stream structure style submit summary support surface switch sync tag target test theme throw track
-    transform treat trigger trim try tune type update upgrade upload use value version view visit wait walk watch
-    work wrap write
+    access address attempt audit back base batch benchmark block break build bundle cache call change close comment
+    compile copy debug default delete deploy design develop display draft duplicate edit end escape estimate exit
+    expect export extract fill filter flag focus freeze gate guide hash hook import increment index inline input
+    issue label launch link lint list log look loop map mark match measure model monitor mount note offset order
+    outline override pass pause pin point poll pool practice process profile prompt quote range reference research
+    rest restart result rollback round route sample scan scope score ship signal source stage standard state step
+    stream structure style summary surface test theme track transform treat trigger tune upload version view walk
     """.split()  # noqa: SIM905
 )
 """Verbs that are nouns as well: they command where an object follows that no compound noun has."""

@@ -20,6 +20,10 @@ _MARKER = re.compile(r"\b(MANDATORY|REQUIRED|FORBIDDEN)\b")
 _RFC = re.compile(r"\b(?:MUST|SHALL)(\s+NOT)?\b")
 """RFC 2119's words for an absolute requirement; SHOULD and MAY leave a choice."""
 
+_CAPITAL_NO = re.compile(r"^\W*(?:NEVER|DO NOT|DON['\u2019]T)\b")
+_CAPITAL_YES = re.compile(r"^\W*ALWAYS\b")
+"""Written in capitals at the beginning, they are as strong as RFC 2119's."""
+
 _DIRECTIVE = re.compile(
     r"\b(never|always|must(?!\s+have\s+\w+(?:ed|en)\b)(?:\s+not)?|shall(?:\s+not)?|should(?:\s+not|n['\u2019]t)?|do\s+not|don['\u2019]t|avoid|prefer)\b(?!-)",
     re.IGNORECASE,
@@ -170,7 +174,10 @@ def _item_rules(raw: str, number: int, stack: list[tuple[Heading, str]], *, dedi
     if is_item:
         content = _plain(body)
         inherited = stack[-1][1] if bullet and stack and not raw.startswith(("   ", "\t")) else ""
-        severity = inherited or _advised(content, [h.text for h, _ in stack], numbered=bool(bullet and bullet.group(1)))
+        numbered = bool(bullet and bullet.group(1))
+        severity = inherited or _advised(content, [h.text for h, _ in stack], numbered=numbered)
+        if not severity and dedicated and not content.endswith((":", "?")) and len(content.split()) > 2:
+            severity = "advisory"  # a file of nothing but rules: each of its bullets is one
         if severity and len(content) >= 4:
             negated = not inherited and bool(_NEGATIVE.match(_plain(heading))) and not _DIRECTIVE.search(content)
             content = f"{_plain(heading).rstrip(':')}: {content}" if negated else content
@@ -194,7 +201,7 @@ def _advised(content: str, headings: list[str], *, numbered: bool) -> str:
         return "advisory"
     here = headings[-1] if headings else ""
     if _NEGATIVE.match(_plain(here)):
-        return "advisory"
+        return "forbidden" if re.match(r"\W*(?:forbidden|prohibited|not allowed)", here, re.IGNORECASE) else "advisory"
     bare = _YES.sub("", _NO.sub("", content))
     if bare != content:
         said = _NO.match(content) is not None and re.match(r"(?:no|not|don['\u2019]t|using|use)\b", bare, re.IGNORECASE)
@@ -225,9 +232,11 @@ def _directs(content: str) -> bool:
 
 
 def _rfc(content: str) -> str:
-    match = _RFC.search(content)
-    if match is None or content == content.upper():  # all in capitals: no word stands out
+    if content == content.upper():  # all in capitals: no word stands out
         return ""
+    match = _RFC.search(content)
+    if match is None:
+        return "forbidden" if _CAPITAL_NO.search(content) else "mandatory" if _CAPITAL_YES.search(content) else ""
     return "forbidden" if match.group(1) else "mandatory"
 
 

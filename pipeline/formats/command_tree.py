@@ -116,8 +116,13 @@ def _command(spec: Spec, words: tuple[str, ...], aliases: list[tuple[str, ...]])
         aliases,
         one_line(usage),
         one_line(spec.about),
-        options=[[f"`{p.name}`", p.about] for p in spec.parameters],
+        options=[[f"`{_as_spelled(p.name, spec.arguments)}`", p.about] for p in spec.parameters],
     )
+
+
+def _as_spelled(name: str, arguments: list[str]) -> str:
+    """A positional argument as the command's own line has it: `<order>`, and not `[order]`."""
+    return next((a for a in arguments if a.strip("<>[].") == name.strip("<>[].")), name)
 
 
 def parameters_of(method: str, values: list[Any]) -> list[Parameter]:
@@ -137,7 +142,8 @@ def parameters_of(method: str, values: list[Any]) -> list[Parameter]:
     if method == "argument" and name[:1] not in "<[":
         name = f"<{name}>"
     said = next((value for value in rest if isinstance(value, str)), "")
-    return [Parameter(name, one_line(said))]
+    default = rest[1] if len(rest) > 1 and isinstance(rest[1], str | int | float) else None
+    return [Parameter(name, _with_facts(one_line(said), required=method == "requiredOption", default=default))]
 
 
 def _described(name: str, row: Mapping[str, Any], *, is_option: bool = True) -> Parameter:
@@ -150,4 +156,12 @@ def _described(name: str, row: Mapping[str, Any], *, is_option: bool = True) -> 
         return Parameter(f"<{name}>" if required else f"[{name}]", (said.description + values).strip())
     short = [row["char"]] if isinstance(row.get("char"), str) else [a for a in said.aliases if len(a) == 1]
     flags = ", ".join([*(f"-{s}" for s in short), f"--{name}"])
-    return Parameter(flags, (said.description + values).strip())
+    told = _with_facts((said.description + values).strip(), required=required, default=row.get("default"))
+    return Parameter(flags, told)
+
+
+def _with_facts(text: str, *, required: bool, default: Any) -> str:
+    """What an option means, with whether it must be given and what it is otherwise."""
+    known = default if isinstance(default, str | int | float) and not isinstance(default, bool) else None
+    facts = ["required"] if required else [f"default: {known}"] if known is not None and known != "" else []
+    return f"{text} ({facts[0]})".strip() if facts else text

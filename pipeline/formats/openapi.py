@@ -92,18 +92,20 @@ class _Description:
                 shared = item.get("parameters") if isinstance(item.get("parameters"), list) else []
                 for method in METHODS:
                     if isinstance(item.get(method), Mapping):
-                        self._operation(str(route), method, item[method], shared or [])
+                        self._operation(str(route), method, item[method], shared or [], item.get("servers"))
 
     def _said(self, key: str) -> Any:
         """What the description says at its top, or the project's definition where it is silent."""
         return self._data[key] if key in self._data else self._parts.definition.get(key)
 
-    def _operation(self, route: str, method: str, operation: Mapping[str, Any], shared: list[Any]) -> None:
+    def _operation(
+        self, route: str, method: str, operation: Mapping[str, Any], shared: list[Any], around: Any = None
+    ) -> None:
         call = f"{method.upper()} {route}"
         name = str(operation.get("operationId") or "")
         tags = [str(tag) for tag in operation.get("tags") or [] if isinstance(tag, str)]
         deprecated = "**Deprecated.**" if operation.get("deprecated") is True else ""
-        servers = server_paths(operation.get("servers") or self._said("servers"))
+        servers = server_paths(operation.get("servers") or around or self._said("servers"))
         content = "\n\n".join(
             filter(
                 None,

@@ -241,7 +241,8 @@ class _Builders:
         if len(values) > 1 and isinstance(values[1], str):
             child.about = values[1]
             returns_owner = returns_owner or self._library.startswith(("commander", "@commander"))
-        child.hidden = len(values) > 1 and values[1] is False
+        hides = any(isinstance(value, Mapping) and value.get("hidden") is True for value in values[1:])
+        child.hidden = hides or (len(values) > 1 and values[1] is False)
         for builder in arguments[2:3]:
             self._builder(child, builder, local, depth)
         return inherited if returns_owner else child

@@ -14,6 +14,7 @@ from pipeline.packages.git import GitError, check_address, git
 from pipeline.packages.manifest import Locked, Package
 from syntropy.contract.config import GitConfig
 from syntropy.contract.errors import SyntropyError
+from syntropy.contract.files import write_text
 
 _LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 """What file managers leave in folders they show: nobody's work."""
@@ -58,6 +59,9 @@ class Checkout:
         """Fetch the commit's folder into a new checkout beside, then put it into place. Raises GitError."""
         source = check_address(self.package.source, allow_file=self._settings.allow_file)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
+        ignore = self.folder.parent.parent / ".gitignore"
+        if not ignore.exists():  # repositories inside of a repository are no part of it
+            write_text(ignore, f"/{self.folder.parent.name}/\n")
         fresh = self.folder.with_name(f".{self.folder.name}.{uuid.uuid4().hex[:8]}")
         try:
             fresh.mkdir()
@@ -213,14 +217,15 @@ class Checkout:
         if self.upstream() != locked.commit and not _SHA.match(self.package.version):
             raise LocalChangesError(
                 f"{self.package.alias}: its upstream has moved since it was installed",
-                hint=f"save them (git -C {self.folder} diff HEAD > changes.patch), undo them (git -C {self.folder} "
-                f"checkout .), update, and apply the patch",
+                hint=f"save your changes (git -C {self.folder} diff {locked.commit[:12]} > changes.patch), "
+                "remove the package with --force, add it again, and apply the patch",
             )
         if self.is_flattened():
             self._add_flattened()
         else:
             self._here("add", "--all", "--", ".")
-        if not self._here("diff", "--cached", "--name-only") and self.head() == locked.commit:
+        unpushed = self._here("rev-list", "--max-count=1", "HEAD", "--not", "--remotes=origin", locked.commit)
+        if not self._here("diff", "--cached", "--name-only") and not unpushed:
             raise LocalChangesError(f"{self.package.alias} has no changes", hint=f"edit files in {self.folder}")
         taken = self._run("ls-remote", "--heads", "origin", f"{branch}*", at=self.folder).decode()
         name = next(n for n in (branch, *(f"{branch}-{i}" for i in range(2, 1000))) if f"refs/heads/{n}\n" not in taken)
@@ -229,6 +234,7 @@ class Checkout:
         if self._here("diff", "--cached", "--name-only"):
             self._here("commit", "--quiet", "--no-verify", "-m", message)
         self._here("push", "--quiet", "--no-verify", "origin", f"HEAD:refs/heads/{name}")
+        self._here("reflog", "expire", "--expire=now", "--all")  # what was amended on the way to it is not missed
         return name
 
     def _add_flattened(self) -> None:

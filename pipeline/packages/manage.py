@@ -87,8 +87,8 @@ def install(packages: Packages, config: Config) -> list[Outcome]:
             if checkout.folder.is_dir():
                 if not (checkout.folder / ".git").is_dir():
                     return Outcome(package.alias, "unchanged", locked.commit, "vendored: used as it is")
-                if checkout.head() == locked.commit or (checkout.has(locked.commit) and checkout.local_work(locked)):
-                    return Outcome(package.alias, "unchanged", locked.commit)  # builds read the commit, not the files
+                if checkout.head() == locked.commit:
+                    return Outcome(package.alias, "unchanged", locked.commit)
                 checkout.refuse_local_work(locked)
                 state = "updated"
             checkout.install(locked.commit)

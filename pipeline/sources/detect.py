@@ -46,7 +46,7 @@ MANY_FILES = 12
 
 _SCRIPTS = (".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs")
 _NOT_PRODUCT = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|__mocks__|spec|specs|fixtures?|e2e|testing|node_modules|dist|build|vendor|third_party|site-packages)/"
+    r"(?:^|/)(?:tests?|__tests__|__mocks__|fixtures?|e2e|testing|node_modules|dist|build|vendor|third_party|site-packages)/"
     r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|\.(?:test|spec|stories|min|d)\.[cm]?[jt]sx?$"
 )
 _TYPED_LINE = re.compile(
@@ -56,6 +56,7 @@ _OPENAPI_DATA = re.compile(r"""^\s*["']?openapi["']?\s*:\s*["']?3\.|[{,]\s*"open
 _SWAGGER_DATA = re.compile(r"""^\s*["']?swagger["']?\s*:\s*["']?2|[{,]\s*"swagger"\s*:\s*"2""", re.MULTILINE)
 _OPENAPI_SOURCE = re.compile(r"@(?:openapi|swagger)\b|\bopenapi\s*:\s*['\"]3\.")
 _PYTHON_CLI = re.compile(r"^\s*(?:import|from)\s+(?:argparse|click|typer|rich_click)\b", re.MULTILINE)
+_TYPED_ENTRY = re.compile(rf"""["']?type["']?\s*:\s*["']?(?:{"|".join(ENTRY_KINDS)})\b""")
 _REFERENCE = re.compile(r"""\$ref["']?\s*:\s*["']?([^"'#\s]+\.(?:ya?ml|json))""")
 
 
@@ -74,6 +75,16 @@ class Detection:
 
     found: list[Found] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+
+    def lacking(self, sources: SourcesConfig) -> list[Found]:
+        """What was found and the configuration does not take as what it is: the files that it lacks."""
+        layout = Layout(sources)
+        lacking = []
+        for found in self.found:
+            files = tuple(p for p in found.files if (t := layout.assign(p)) is None or t.source != found.source)
+            if files and found.patterns:
+                lacking.append(found._replace(files=files))
+        return lacking
 
     def proposed(self, sources: SourcesConfig) -> dict[str, tuple[str, ...]]:
         """Keys of `[sources]` with the patterns they lack; a file that is taken already proposes nothing."""
@@ -223,7 +234,9 @@ class _Looks:
             text = self._text(path)
             if '"id"' in text[:20_000] or re.search(r"^\s*-?\s*id\s*:", text[:20_000], re.MULTILINE):
                 pages = self._tried(entries.pages, text, path)
-                if pages and len(pages.pages) >= FEW_ENTRIES and len(pages.problems) <= len(pages.pages):
+                worse = sum(problem.severity != "info" for problem in pages.problems) if pages else 0
+                few = 1 if _TYPED_ENTRY.search(text) else FEW_ENTRIES
+                if pages and len(pages.pages) >= few and worse <= len(pages.pages):
                     found.append(path)
                     count += len(pages.pages)
         for path in self._of(*_SCRIPTS):

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Set
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from syntropy.store.last_build import builder_of, last_build
 
 _SHOWN_PROBLEMS = 20
 _SHOWN_FILES = 3
+_SHOWN_LACKING = 20
 
 
 def init(given: argparse.Namespace) -> int:
@@ -75,8 +75,9 @@ def _update(root: Path, *, apply: bool) -> int:
         _print_left_out(detected)
         return 0
     print("recognised, and not taken by the configuration as what they are:")
-    for line in _rows(detected, only=set(proposed)):
-        print(f"  {line}")
+    for lacking in detected.lacking(config.sources):
+        more = ", …" if len(lacking.files) > _SHOWN_LACKING else ""
+        print(f"  {lacking.source}: {', '.join(lacking.files[:_SHOWN_LACKING])}{more}")
     if apply:
         write_text(target, updated_config(target.read_text(encoding="utf-8"), proposed))
         print(f"wrote {target}; `syntropy build` builds")
@@ -93,11 +94,10 @@ def _detected(root: Path, config: Config, out: str) -> Any:
     return launcher.builder_module("pipeline.sources.detect").detect(root.resolve(), config.sources, own)
 
 
-def _rows(detected: Any, only: Set[str] | None = None) -> list[str]:
+def _rows(detected: Any) -> list[str]:
     """A line a kind of source: kind, files, what comes of them, where."""
-    found = [f for f in detected.found if only is None or (f.source in only and f.patterns)]
     rows = []
-    for one in found:
+    for one in detected.found:
         some = ", ".join(one.files[:_SHOWN_FILES]) + (", …" if len(one.files) > _SHOWN_FILES else "")
         files = f"{len(one.files):>5} {'file ' if len(one.files) == 1 else 'files'}"
         rows.append(f"{one.source:<14} {files} → {one.yields} ({some})")

@@ -53,7 +53,8 @@ def rules(given: argparse.Namespace) -> int:
 
     def lines() -> None:
         for rule in found:
-            print(f"{rule.severity:<9}  {printable(f'{rule.path}#L{rule.line}')}  {printable(rule.text)}")
+            scope = f"({', '.join(rule.applies_to)}) " if rule.applies_to else ""
+            print(f"{rule.severity:<9}  {printable(f'{rule.path}#L{rule.line}')}  {printable(scope + rule.text)}")
 
     show(given, [rule.as_dict() for rule in found], lines)
     return 0

@@ -96,7 +96,7 @@ class NotesStore:
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
         """Open, and for writing create and migrate. Raises NotesError: missing, damaged, newer, not writable."""
-        self.path = path
+        self.path = path = own_file(path)
         self._lock = threading.RLock()
         if not write and not path.is_file():
             raise NotesError(f"there are no notes at {path}", hint='write the first: syntropy insight add "…"')
@@ -259,18 +259,83 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             raise
 
 
-def _add_missing_columns(connection: sqlite3.Connection) -> None:
-    """A file of Synaptic before 0.4.0 has `entries` without `label`, perhaps without others."""
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(entries)")}
-    for name, kind in (
+OWN_SUFFIX = ".syntropy"
+"""Ending of the copy that is worked on where a path names another program's file."""
+
+
+def own_file(path: Path) -> Path:
+    """The file to work on: the path itself, or, where another program made that, a copy beside it made once.
+
+    Raises NotesError where no copy can be made.
+    """
+    if path.name.endswith(OWN_SUFFIX):
+        return path
+    own = path.with_name(f"{path.name}{OWN_SUFFIX}")
+    if own.is_file() or not path.is_file() or not _is_foreign(path):
+        return own if own.is_file() else path
+    if not os.access(path.parent, os.W_OK):
+        raise NotesError(f"{path} is another program's file, and its folder is read only", hint="copy it elsewhere")
+    fresh = own.with_name(f"{own.name}.tmp-{os.getpid()}")
+    with (
+        contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+        contextlib.closing(sqlite3.connect(fresh)) as copy,
+    ):
+        source.backup(copy)
+    fresh.replace(own)
+    return own
+
+
+def _is_foreign(path: Path) -> bool:
+    """Does a file hold tables of the seeds' programs, and nothing of ours?"""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return not _has(connection, "syntropy_state") and (
+                _has(connection, "entries") or _has(connection, "user_entities")
+            )
+    except sqlite3.DatabaseError:
+        return False  # damaged, or locked: told when it is opened
+
+
+def _has(connection: sqlite3.Connection, table: str) -> bool:
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
+    return found.fetchone() is not None
+
+
+_COLUMNS = {
+    "entries": (
         ("label", "TEXT"), ("project", "TEXT NOT NULL DEFAULT ''"), ("tier", "TEXT NOT NULL DEFAULT 'working'"),
         ("pinned", "INTEGER NOT NULL DEFAULT 0"), ("access_count", "INTEGER NOT NULL DEFAULT 0"),
         ("last_accessed", "TEXT NOT NULL DEFAULT ''"), ("archived", "INTEGER NOT NULL DEFAULT 0"),
         ("updated_at", "TEXT NOT NULL DEFAULT ''"), ("created_at", "TEXT NOT NULL DEFAULT ''"),
         ("tags", "TEXT NOT NULL DEFAULT '[]'"),
-    ):  # fmt: skip
-        if columns and name not in columns:
-            connection.execute(f"ALTER TABLE entries ADD COLUMN {name} {kind}")
+    ),
+    "user_entities": (
+        ("author", "TEXT NOT NULL DEFAULT 'user'"), ("confidence", "REAL NOT NULL DEFAULT 0.5"),
+        ("evidence_count", "INTEGER NOT NULL DEFAULT 0"), ("last_validated", "TEXT NOT NULL DEFAULT ''"),
+        ("tags", "TEXT NOT NULL DEFAULT '[]'"), ("relations", "TEXT NOT NULL DEFAULT '{}'"),
+        ("created_at", "TEXT NOT NULL DEFAULT ''"), ("updated_at", "TEXT NOT NULL DEFAULT ''"),
+        ("link_provenance", "TEXT NOT NULL DEFAULT '{}'"),
+    ),
+}  # fmt: skip
+"""Columns that files of the seeds' programs, or of older versions of them, may lack."""
+
+
+def _add_missing_columns(connection: sqlite3.Connection) -> None:
+    for table, wanted in _COLUMNS.items():
+        columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        for name, kind in wanted:
+            if columns and name not in columns:
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
+    if _has(connection, "user_entities"):
+        for name, value in (("tags", "[]"), ("relations", "{}"), ("link_provenance", "{}"), ("last_validated", "")):
+            connection.execute(f"UPDATE user_entities SET {name} = ? WHERE {name} IS NULL", (value,))
+    kept = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE name = 'user_entities_fts'")]
+    if kept:  # another program's full-text index has columns of its own; ours is made from the table
+        connection.execute("DROP TABLE user_entities_fts")
+    for (trigger,) in connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'user_entities'"
+    ).fetchall():
+        connection.execute(f'DROP TRIGGER "{trigger}"')
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -92,6 +92,8 @@ class _Merge:
         self._gone = {row["uid"]: row["deleted_at"] for row in find("SELECT uid, deleted_at FROM syntropy_gone")}
         for row in self._tables["syntropy_gone"]:
             self._gone[row["uid"]] = max(self._gone.get(row["uid"], ""), row["deleted_at"])
+        counter = find("SELECT val FROM insight_seq WHERE key = 'TK'").fetchone()
+        self._last = int(counter[0]) if counter else 0
         for row in self._tables["insight_seq"]:
             self._count(row)
         insights, entries = self._tables["user_entities"], self._tables["entries"]
@@ -118,6 +120,7 @@ class _Merge:
         for uid, deleted_at in self._gone.items():
             here = self._here(uid)
             if here is not None and _stamp(here) > deleted_at:
+                self.conflicts.append(f"{_label(here)} was deleted there; the one here is later and was kept")
                 self._connection.execute("DELETE FROM syntropy_gone WHERE uid = ?", (uid,))
                 continue
             kind = RULE if uid.startswith(f"{RULE}:") else INSIGHT if here is not None and "title" in here else NOTE
@@ -133,8 +136,11 @@ class _Merge:
             return str(here["id"])
         if self._is_gone(row):
             return ""
+        if row["uid"] in self._gone:
+            self.conflicts.append(f"{row['id']} was deleted here; it was changed there since and is back")
         taken = self._connection.execute("SELECT 1 FROM user_entities WHERE id = ?", (row["id"],)).fetchone()
-        if not taken and row["id"] not in self._names.values():
+        given_out = row["id"][3:].isdigit() and int(row["id"][3:]) <= self._last  # a number is never given twice
+        if not taken and not given_out and row["id"] not in self._names.values():
             return str(row["id"])
         from .insights import next_id
 

@@ -102,6 +102,9 @@ class _Found(NamedTuple):
 
 
 _PRP = re.compile(r"prp[-_ ]?(\d{1,6}(?:\.\d{1,4}){0,4}|[a-z])", re.IGNORECASE)
+_ENTITY = re.compile(r"([A-Za-z]{2,8})-(\d{1,6})((?:-[A-Za-z]{1,2})?)")
+"""`DP-1`, `law-042-s`: ids of canonical sets and insights."""
+
 _RANGE = re.compile(r"L?(\d{1,9})(?:[-:]L?(\d{1,9}))?")
 _COLUMNS = ", ".join(_Row._fields)
 
@@ -236,6 +239,13 @@ def _found(database: Database, path: str, scope: str, package: str) -> _Found:
             raise DocumentNotFoundError(f"{path!r} is in several packages", hint=f"say which: {spelled}")
     if by_key := _by_key(database, wanted, scope, package):
         return by_key
+    rows = database.rows(
+        f"SELECT {_COLUMNS} FROM documents WHERE lower(path) = lower(?) AND (? = '' OR scope = ?) "
+        "AND (? = '' OR package = ?) LIMIT 2",
+        [wanted, scope, scope, package, package],
+    )
+    if len(rows) == 1:
+        return _Found(_Row(*rows[0]))
     rows = database.rows(  # `GET /api/v1/bins`, `helios gw users list`: what an entry is called besides its key
         f"SELECT {_COLUMNS} FROM documents WHERE (lower(title) = lower(?) OR list_contains("
         "list_transform(aliases, lambda a: lower(a)), lower(?))) AND (? = '' OR scope = ?) "
@@ -252,7 +262,10 @@ def _found(database: Database, path: str, scope: str, package: str) -> _Found:
 def _by_key(database: Database, wanted: str, scope: str, package: str) -> _Found | None:
     """The documents of a key: as it is, else in any case, with `PRP-9` and `prp-009` one; clashes are `key@path`."""
     number = _PRP.fullmatch(wanted)
-    if number:
+    entity = _ENTITY.fullmatch(wanted)
+    if entity and not number:
+        pattern = f"{entity.group(1).lower()}-0*{int(entity.group(2))}{entity.group(3).lower()}"
+    elif number:
         parts = [part.lstrip("0") or "0" if part.isdigit() else part for part in number.group(1).lower().split(".")]
         pattern = "prp-" + r"\.".join(f"0*{part}" if part.isdigit() else part for part in parts)
     else:

@@ -87,7 +87,8 @@ def updated_config(text: str, sources: Proposal) -> str:
         if place is None:
             lines.insert(head + 1, written)
         else:
-            lines[place] = written
+            comment = re.search(r"\s+# [^\"'\]]*$", lines[place])
+            lines[place] = written + (comment.group(0) if comment else "")
     changed = "\n".join(lines) + "\n"
     added = {key: list(value) for key, value in sources.items()}
     wanted = {**before, "sources": {**before.get("sources", {}), **added}}

@@ -145,7 +145,28 @@ def test_a_file_of_the_seeds_schema_opens(tmp_path):
         assert [f.insight.id for f in memory.insights().search("facade")] == ["TK-007"]
         assert memory.add_insight("next").insight.id == "TK-008"
         assert [n.content for n in memory.notes().all()] == ["old note"]
-    assert (tmp_path / "user_knowledge.db.before-3").is_file()
+    with contextlib.closing(sqlite3.connect(path)) as original:  # as its own program left it
+        assert original.execute("PRAGMA user_version").fetchone()[0] == 0
+        assert [row[1] for row in original.execute("PRAGMA table_info(entries)")] == ["id", "type", "content"]
+        assert original.execute("SELECT count(*) FROM user_entities").fetchone()[0] == 1
+    with Notebook(path, None) as memory:
+        assert memory.add_insight("and on").insight.id == "TK-009"
+
+
+def test_a_file_with_fewer_columns_and_another_full_text_index_opens(tmp_path):
+    path = tmp_path / "user_knowledge.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE user_entities (id TEXT PRIMARY KEY, title TEXT NOT NULL, content TEXT NOT NULL, tags TEXT);"
+            "CREATE VIRTUAL TABLE user_entities_fts USING fts5(content);"
+            "CREATE TRIGGER fill AFTER INSERT ON user_entities BEGIN "
+            "INSERT INTO user_entities_fts (content) VALUES (new.content); END;"
+            "INSERT INTO user_entities VALUES ('TK-001', 't', 'tides turn at noon', NULL);"
+        )
+    with Notebook(path, None) as memory:
+        assert [f.insight.id for f in memory.search_insights("tides")] == ["TK-001"]
+        assert memory.add_insight("ropes rot").insight.id == "TK-002"
+        assert len(memory.insights().all()) == 2
 
 
 def test_missing_damaged_and_newer_files(tmp_path):
