@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from pipeline.ground.diagnostics import Problem
 
 _FIELDS = ("paths", "globs", "applyTo")
-_FOLDERS = (".claude/rules", ".cursor/rules", ".github/instructions", ".windsurf/rules", ".clinerules", ".github")
+_RULES = (".claude/rules", ".cursor/rules", ".github/instructions", ".windsurf/rules", ".clinerules")
+_FOLDERS = (*_RULES, ".github")
 _SKILL = re.compile(r"(?:^|/)(?:skills/)?([^/]+)/SKILL\.md$")
 
 
@@ -28,7 +29,7 @@ def is_dedicated(path: str) -> bool:
     """Is it a file of nothing but rules, in a folder that an agent keeps for them?"""
     name = path.rpartition("/")[2]
     return (
-        any(f"/{folder}/" in f"/{path}" for folder in _FOLDERS)
+        any(f"/{folder}/" in f"/{path}" for folder in _RULES)
         or name.startswith(".")
         or name.endswith((".mdc", ".instructions.md"))
     )

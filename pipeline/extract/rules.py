@@ -20,7 +20,7 @@ _MARKER = re.compile(r"\b(MANDATORY|REQUIRED|FORBIDDEN)\b")
 _RFC = re.compile(r"\b(?:MUST|SHALL)(\s+NOT)?\b")
 """RFC 2119's words for an absolute requirement; SHOULD and MAY leave a choice."""
 
-_CAPITAL_NO = re.compile(r"^\W*(?:NEVER|DO NOT|DON['\u2019]T)\b")
+_CAPITAL_NO = re.compile(r"^\W*(?:NEVER|D[Oo] NOT|DON['\u2019]T)\b")
 _CAPITAL_YES = re.compile(r"^\W*ALWAYS\b")
 """Written in capitals at the beginning, they are as strong as RFC 2119's."""
 
@@ -176,7 +176,13 @@ def _item_rules(raw: str, number: int, stack: list[tuple[Heading, str]], *, dedi
         inherited = stack[-1][1] if bullet and stack and not raw.startswith(("   ", "\t")) else ""
         numbered = bool(bullet and bullet.group(1))
         severity = inherited or _advised(content, [h.text for h, _ in stack], numbered=numbered)
-        if not severity and dedicated and not content.endswith((":", "?")) and len(content.split()) > 2:
+        if (
+            not severity
+            and dedicated
+            and not content.endswith((":", "?"))
+            and len(content.split()) > 2
+            and not _PLACE.match(content)
+        ):
             severity = "advisory"  # a file of nothing but rules: each of its bullets is one
         if severity and len(content) >= 4:
             negated = not inherited and bool(_NEGATIVE.match(_plain(heading))) and not _DIRECTIVE.search(content)
