@@ -130,6 +130,9 @@ class Checkout:
                 return f"the tag {name} may be here only"
         if len(self._here("worktree", "list", "--porcelain").split(b"\n\n")) > 2:
             return "other worktrees hang on it"
+        for place in (".git/modules", ".git/worktrees"):
+            if (self.folder / place).is_dir() and any((self.folder / place).iterdir()):
+                return f"{place} holds repositories or worktrees of their own"
         for name in _BEGUN:
             if (self.folder / ".git" / name).exists():
                 return f"an operation of git was begun and not ended ({name})"
@@ -167,15 +170,21 @@ class Checkout:
         names = sorted(wanted)
         if not names:
             return []
-        listed = "\n".join(names).encode("utf-8", "surrogateescape") + b"\n"
         if any("\n" in name for name in names):
             return [name for name in names if "\n" in name]
         settings = self._settings
-        oids = git(
-            "hash-object", "--no-filters", "--stdin-paths",
-            cwd=self.folder, timeout=settings.timeout_seconds, allow_file=settings.allow_file, data=listed,
-        ).decode().split()  # fmt: skip
-        return [name for name, oid in zip(names, oids, strict=True) if wanted[name] != oid]
+        differing = names
+        for how in (["--no-filters"], []):  # as it lies there, then as git would store it (line ends, `ident`)
+            listed = "\n".join(differing).encode("utf-8", "surrogateescape") + b"\n"
+            oids = git(
+                "hash-object", *how, "--stdin-paths", cwd=self.folder,
+                timeout=settings.timeout_seconds, allow_file=settings.allow_file, data=listed,
+                environment={"GIT_CEILING_DIRECTORIES": str(self.folder.resolve().parent)},
+            ).decode().split()  # fmt: skip
+            differing = [name for name, oid in zip(differing, oids, strict=True) if wanted[name] != oid]
+            if not differing:
+                break
+        return differing
 
     def _changed_since_flattening(self) -> str:
         """Compare the files with the commit's folder that nocaap moved to the top."""
@@ -190,8 +199,13 @@ class Checkout:
                 names.remove(".git")
                 if folder != str(self.folder):
                     return f"{os.path.relpath(folder, self.folder)} is a repository of its own"
-            present |= {os.path.relpath(os.path.join(folder, n), self.folder).replace(os.sep, "/") for n in files}
-        present = {name for name in present if name.rpartition("/")[2] not in _LITTER}
+            links = [name for name in names if os.path.islink(os.path.join(folder, name))]
+            present |= {
+                os.path.relpath(os.path.join(folder, n), self.folder).replace(os.sep, "/") for n in (*files, *links)
+            }
+        present = {name for name in present if name.rpartition("/")[2] not in _LITTER or name in wanted}
+        if self._here("diff", "--cached", "--name-only"):
+            return "something is staged"
         for added in sorted(present - wanted.keys()):
             return f"{added} was added"
         for gone in sorted(wanted.keys() - present):
@@ -214,6 +228,8 @@ class Checkout:
 
     def push(self, message: str, branch: str, locked: Locked) -> str:
         """Commit all changes to a new branch and push it; the branch. Raises GitError, LocalChangesError."""
+        if not (self.folder / ".git").is_dir():
+            self._refuse(f"{self.folder} is not a git checkout: there is nothing to push from")
         if self.upstream() != locked.commit and not _SHA.match(self.package.version):
             raise LocalChangesError(
                 f"{self.package.alias}: its upstream has moved since it was installed",
@@ -270,7 +286,11 @@ class Checkout:
 
     def _run(self, *arguments: str, at: Path | None = None) -> bytes:
         settings = self._settings
-        return git(*arguments, cwd=at, timeout=settings.timeout_seconds, allow_file=settings.allow_file)
+        # without its own .git a folder would be taken for a part of the project's repository
+        above = {"GIT_CEILING_DIRECTORIES": str(at.resolve().parent)} if at is not None else None
+        return git(
+            *arguments, cwd=at, timeout=settings.timeout_seconds, allow_file=settings.allow_file, environment=above
+        )
 
 
 def flatten(folder: Path, path: str) -> None:

@@ -18,6 +18,10 @@ from syntropy.contract.config import Config
 from syntropy.contract.errors import SyntropyError, UsageError
 
 
+MAX_NAMED = 58
+"""Characters of an alias made from a name: room for a number behind it (`check_alias` allows 64)."""
+
+
 class Outcome(NamedTuple):
     """What became of one package: installed, updated, unchanged or failed; the commit, and a remark."""
 
@@ -203,8 +207,9 @@ def setup(
             continue
         if (source, path) in known:
             continue
-        name = alias_of(context.name.replace(" ", "-"), "")
-        alias = next(a for a in (name, *(f"{name}-{n}" for n in range(2, 10_000))) if a not in taken)
+        name = alias_of(context.name.replace(" ", "-"), "")[:MAX_NAMED].rstrip("-._")
+        name = f"{name.removesuffix('.lock')}-lock" if name.endswith(".lock") else name
+        alias = check_alias(next(a for a in (name, *(f"{name}-{n}" for n in range(2, 10_000))) if a not in taken))
         taken.add(alias)
         new.append(Package(alias, source, path))
     with ThreadPoolExecutor(max(1, config.git.workers)) as pool:
@@ -230,6 +235,8 @@ def _update(
             return Outcome(package.alias, "unchanged", commit), former
         checkout.refuse_local_work(former)
         checkout.install(commit)
+    except OSError as error:
+        return Outcome(package.alias, "failed", "", f"{checkout.folder} cannot be written: {error.strerror}", ""), None
     except SyntropyError as error:
         kept = f"; kept at {former.commit[:12]}" if former is not None and checkout.folder.exists() else ""
         return Outcome(package.alias, "failed", former.commit if former else "", error.message + kept, error.hint), None

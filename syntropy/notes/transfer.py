@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -26,6 +27,11 @@ _TABLES = ("user_entities", "user_relations", "user_embeddings", "insight_seq", 
 _OWN = ("user_entities", "entries")
 """Tables whose rows have identities."""
 
+MAX_NUMBER = 10**12
+"""Numbers of notes and insights are below it: SQLite's own end leaves no room for the next one."""
+
+_INSIGHT_ID = re.compile(r"[A-Za-z]{1,8}-[0-9]{1,9}")
+_NUMBERS = frozenset({"id", "val", "confidence", "evidence_count", "pinned", "access_count", "archived"})
 _JSON_COLUMNS = ("tags", "relations", "link_provenance")
 
 _READ = {
@@ -68,7 +74,7 @@ def import_lines(store: NotesStore, lines: Iterable[str]) -> Imported:
         merge = _Merge(connection, tables)
         try:
             merge.run()
-        except sqlite3.IntegrityError as error:
+        except (sqlite3.Error, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             hint = "give a file of `syntropy notes export`"
             raise UsageError(f"a row cannot be stored: {error}", hint=hint) from error
         index_missing(connection)
@@ -119,7 +125,9 @@ class _Merge:
         """Delete what was deleted there, unless it was changed here since; remember the latest deletions."""
         for uid, deleted_at in self._gone.items():
             here = self._here(uid)
-            if here is not None and _stamp(here) > deleted_at:
+            if here is not None and (
+                _stamp(here) > deleted_at or (uid.startswith(RULE) and _stamp(here) == deleted_at)
+            ):
                 self.conflicts.append(f"{_label(here)} was deleted there; the one here is later and was kept")
                 self._connection.execute("DELETE FROM syntropy_gone WHERE uid = ?", (uid,))
                 continue
@@ -158,6 +166,11 @@ class _Merge:
         text = given["relations"]
         if relations != json.loads(text or "{}"):
             text = json.dumps(relations, ensure_ascii=False, sort_keys=True)
+        told = json.loads(given.get("link_provenance") or "{}")
+        mapped_told = {self._names.get(target, target): facts for target, facts in told.items()}
+        if mapped_told.keys() != told.keys():
+            kept = {target: facts for target, facts in mapped_told.items() if target}
+            given = {**given, "link_provenance": json.dumps(kept, ensure_ascii=False, sort_keys=True)}
         if name != given["id"] and self._here(given["uid"]) is None:
             self.conflicts.append(f"{given['id']} is another insight here: it was added as {name}")
         if not self._put("user_entities", {**given, "id": name, "relations": text}, INSIGHT, given):
@@ -195,7 +208,11 @@ class _Merge:
         )
 
     def _is_gone(self, row: Row) -> bool:
-        return self._gone.get(row["uid"], "") >= _stamp(row) and row["uid"] in self._gone
+        if row["uid"] not in self._gone:
+            return False
+        # a rule that was deleted and set again within a second has the same identity: the one that lives is meant
+        later = self._gone[row["uid"]] > _stamp(row)
+        return later or (self._gone[row["uid"]] == _stamp(row) and not row["uid"].startswith(RULE))
 
     def _here(self, uid: str) -> Row | None:
         """The row of an identity in this file."""
@@ -239,6 +256,9 @@ class _Merge:
     def _told(self, row: Row, uids: Mapping[str, str]) -> str:
         """A row as text without what is local to a file, to settle a tie the same way everywhere."""
         plain = {name: value for name, value in row.items() if name not in ("id", "uid")}
+        if "link_provenance" in plain:
+            told = json.loads(plain["link_provenance"] or "{}")
+            plain["link_provenance"] = {uids.get(target, target): facts for target, facts in told.items()}
         if "relations" in plain:
             relations = json.loads(plain["relations"] or "{}")
             plain["relations"] = {
@@ -272,7 +292,8 @@ def _parsed(lines: Iterable[str], columns: dict[str, list[str]]) -> dict[str, li
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+            line.encode()
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"line {number} is not JSON: {error}", hint=hint) from error
         if not headed:
             if not isinstance(row, dict) or row.get("format") != FORMAT:
@@ -282,13 +303,17 @@ def _parsed(lines: Iterable[str], columns: dict[str, list[str]]) -> dict[str, li
             headed = True
             continue
         table = row.pop("table", "") if isinstance(row, dict) else ""
-        if table not in columns or set(row) - {*columns[table], *(("uid",) if table in _OWN else ())}:
+        if (
+            not isinstance(table, str)
+            or table not in columns
+            or set(row) - {*columns[table], *(("uid",) if table in _OWN else ())}
+        ):
             raise UsageError(f"line {number} is not a row of notes", hint=hint)
         problem = _problem(table, row)
         if problem:
             raise UsageError(f"line {number}: {problem}", hint=hint)
         if table in _OWN and not row.get("uid"):
-            label = str(row.get("label") or "")
+            label = str(row.get("label") or f"line-{number}")
             row["uid"] = uid_of(_kind(table, row), row["created_at"], row["content"], label)
         found[table].append(row)
     if not headed:
@@ -306,8 +331,25 @@ def _problem(table: str, row: Row) -> str:
     for name in texts.get(table, ()):
         if not isinstance(row.get(name), str):
             return f"{name} is not text"
-    if table == "entries" and not isinstance(row.get("id"), int):
-        return "id is not a number"
+    if table == "entries" and not (isinstance(row.get("id"), int) and 0 < row["id"] < MAX_NUMBER):
+        return "id is not a number that can be"
+    if table == "user_entities" and not _INSIGHT_ID.fullmatch(row["id"]):
+        return f"id {row['id'][:20]!r} is not that of an insight"
+    if table == "insight_seq" and not (isinstance(row.get("val"), int) and 0 <= row["val"] < MAX_NUMBER):
+        return "val is not a number that can be"
+    if table == "user_relations" and not all(
+        isinstance(row.get(k), str) for k in ("from_id", "relation_type", "to_id")
+    ):
+        return "a relation names no two things"
+    if table == "user_embeddings" and not isinstance(row.get("entity_id"), str):
+        return "entity_id is not text"
+    for name, value in row.items():
+        if name in _NUMBERS and name != "id" and not isinstance(value, int | float | None):
+            return f"{name} is not a number"
+        if (name == "id" and table == "user_entities") or name in _NUMBERS:
+            continue
+        if not isinstance(value, str | None):
+            return f"{name} is not text"
     for name in _JSON_COLUMNS:
         if name in row:
             try:
@@ -316,12 +358,20 @@ def _problem(table: str, row: Row) -> str:
                 return f"{name} is not JSON"
             if name != "tags" and not isinstance(value, dict | None):
                 return f"{name} is not an object"
+            if name == "tags" and table == "user_entities" and not _is_texts(value):
+                return "tags is not a list of texts"
+            if name == "relations" and not all(map(_is_texts, (value or {}).values())):
+                return "relations are not lists of ids"
     if isinstance(row.get("embedding"), str):
         try:
             row["embedding"] = base64.b64decode(row["embedding"], validate=True)
         except (binascii.Error, ValueError):
             return "embedding is not base64"
     return ""
+
+
+def _is_texts(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(item, str) for item in value))
 
 
 def _plain(value: Any) -> Any:

@@ -142,6 +142,7 @@ STATES = {
     "a repository inside": nested,
     "a submodule": submodule,
     "another worktree": worktree,
+    "repositories of submodules": lambda f: write(f / ".git/modules/sub/HEAD"),
     "git's folder gone": lambda f: shutil.rmtree(f / ".git"),
 }  # fmt: skip
 
@@ -219,7 +220,9 @@ def test_a_flattened_checkout_is_built_updated_and_removed(project, upstream, fl
 @pytest.mark.parametrize(
     "work",
     [lambda f: write(f / "retry.md"), lambda f: write(f / "mine.md"), lambda f: (f / "guide.md").unlink(),
-     lambda f: write(f / "deep/x.md"), lambda f: (run(f, "checkout", "-q", "-b", "m"), run(f, "commit", "-q", "--allow-empty", "-m", "x"))],
+     lambda f: write(f / "deep/x.md"), lambda f: (f / "linked").symlink_to(f.parent, target_is_directory=True),
+     lambda f: (write(f / "x.md"), run(f, "add", "--sparse", "x.md"), (f / "x.md").unlink()),
+     lambda f: (run(f, "checkout", "-q", "-b", "m"), run(f, "commit", "-q", "--allow-empty", "-m", "x"))],
 )  # fmt: skip
 def test_work_in_a_flattened_checkout_is_refused(project, upstream, flat, work):
     work(flat)
@@ -240,6 +243,49 @@ def test_changes_of_a_flattened_checkout_are_pushed_where_they_belong(project, u
     assert run(upstream, "show", f"{branch}:docs/new.md") == "# New\n"
     changed = run(upstream, "diff", "--name-only", f"HEAD...{branch}").split()
     assert changed == ["docs/new.md", "docs/retry.md"]
+
+
+def test_a_push_never_climbs_into_the_projects_own_repository(project, upstream):
+    from datetime import date
+
+    run(project, "init", "--quiet")
+    write(project / "secret.md")
+    commit(project)
+    write(project / "secret.md", "staged\n")
+    run(project, "add", "secret.md")
+    added(project, upstream, alias="hub")
+    shutil.rmtree(project / ".context/packages/hub/.git")
+    before = run(project, "for-each-ref") + run(project, "status", "--porcelain", "secret.md")
+    packages, config = state(project)
+    with pytest.raises(LocalChangesError, match="not a git checkout"):
+        manage.push(packages, config, "hub", "mine", today=date(2026, 11, 22))
+    assert run(project, "for-each-ref") + run(project, "status", "--porcelain", "secret.md") == before
+    assert "secret" not in run(upstream, "log", "--all", "--name-only")
+
+
+def test_line_ends_that_git_converts_are_nobodys_work(project, upstream):
+    (upstream / ".gitattributes").write_text("*.md text eol=crlf\n")
+    commit(upstream)
+    added(project, upstream, alias="hub")
+    assert b"\r\n" in (project / ".context/packages/hub/docs/retry.md").read_bytes()
+    write(upstream / "docs/later.md", "# Later\n")
+    commit(upstream)
+    packages, config = state(project)
+    assert manage.update(packages, config, [], force=False, now=NOW)[1][0].state == "updated"
+
+
+def test_a_folder_that_cannot_be_written_is_one_packages_failure(project, upstream, monkeypatch):
+    added(project, upstream, alias="hub")
+    write(upstream / "docs/later.md", "# Later\n")
+    commit(upstream)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pipeline.packages.checkout.Path.rename", full)
+    packages, config = state(project)
+    outcome = manage.update(packages, config, [], force=False, now=NOW)[1][0]
+    assert (outcome.state, "No space left" in outcome.note) == ("failed", True)
 
 
 def test_a_vendored_package_is_read_as_it_is(project, upstream):

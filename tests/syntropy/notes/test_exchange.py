@@ -285,3 +285,44 @@ def test_knowledge_that_cannot_be_opened_is_said_to_be(demo_copy_with_notes, cap
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
     main(["graph", "neighbors", "RF-004", "--project", str(demo_copy_with_notes)])
     assert "left out" in capsys.readouterr().err
+
+
+def test_a_rule_deleted_and_set_again_within_a_second_lives(place):
+    with NotesStore(place(), write=True) as store:
+        Rules(store).save("naming", "snake case", now=stamp(1))
+        Rules(store).delete("naming", now=stamp(2))
+        Rules(store).save("naming", "kebab case", now=stamp(2))
+        lines = list(export_lines(store))
+    with NotesStore(place(), write=True) as store:
+        import_lines(store, lines)
+        assert [r.content for r in Rules(store).all()] == ["kebab case"]
+        import_lines(store, lines)
+        assert [r.content for r in Rules(store).all()] == ["kebab case"]
+
+
+ROWS = st.dictionaries(
+    st.sampled_from(["table", "id", "uid", "type", "content", "created_at", "tags", "relations", "val", "entity_id", "label",
+                     "from_id", "relation_type", "to_id", "confidence", "embedding", "link_provenance", "kind", "updated_at"]),
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6), st.lists(st.integers(), max_size=2),
+              st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+              st.sampled_from(["user_entities", "entries", "user_relations", "insight_seq", "syntropy_gone", "user_embeddings",
+                               "TK-1", "[]", "{}", '{"see": ["TK-1"]}', '{"see": 5}', "rule", "note", stamp(1)])),
+    max_size=12,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(ROWS, max_size=4))
+def test_rows_of_any_kind_are_stored_or_refused_with_a_word(place, rows):
+    from syntropy.contract.errors import UsageError
+
+    with NotesStore(place(), write=True) as store:
+        head = next(iter(export_lines(store)))
+        before = content_of(store)
+        try:
+            import_lines(store, [head, *(json.dumps(row) for row in rows)])
+        except UsageError as error:
+            assert error.hint
+            assert content_of(store) == before
+        Insights(store).all(superseded=True)
+        Notes(store).all(archived=True)
