@@ -13,7 +13,7 @@ from pipeline.extract.document import Extracted, extract
 from pipeline.formats.entity_sections import SECTIONS
 from pipeline.formats.expand import expand
 from pipeline.formats.shared import Shared, gather
-from pipeline.ground.deadline import DOCUMENT_SECONDS, deadline
+from pipeline.ground.deadline import DOCUMENT_SECONDS, deadline, tried
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.ground.parallel import Progress, map_batches
 from pipeline.ground.tables import collected, from_rows, packed
@@ -65,9 +65,13 @@ def extract_texts(
 
 def shared_of(texts: Iterable[SourceText | Diagnostic], secrets: SecretsConfig) -> dict[tuple[str, str], Any]:
     """What the texts of `formats.shared.KINDS` know together, credentials replaced."""
-    found = (text for text in texts if isinstance(text, SourceText))
-    redacted = ((t, redact(t.text, secrets.allow)[0] if secrets.redact else t.text) for t in found)
-    return gather((t.package, t.kind, t.path, text) for t, text in redacted)
+    files: list[tuple[str, str, str, str]] = []
+    for given in texts:
+        if isinstance(given, SourceText):
+            with tried():
+                text = redact(given.text, secrets.allow)[0] if secrets.redact else given.text
+                files.append((given.package, given.kind, given.path, text))
+    return gather(files)
 
 
 def _texts_of(items: Iterable[SourceText | Diagnostic], lost: list[Diagnostic]) -> Iterator[SourceText]:

@@ -18,6 +18,11 @@ _FOLDERS = (*_RULES, ".github")
 _SKILL = re.compile(r"(?:^|/)(?:skills/)?([^/]+)/SKILL\.md$")
 
 
+_BRACES = re.compile(r"\{([^{}]*)\}")
+MAX_PATTERNS = 64
+"""Patterns that one pattern with braces may stand for."""
+
+
 class Scope(NamedTuple):
     """`applies_to`: patterns (empty: all files; `skill:NAME`: while the skill is used), and what is odd about it."""
 
@@ -74,20 +79,28 @@ def _patterns(value: Any) -> list[str]:
     if not isinstance(value, str):
         return []
     text = value.strip().strip("[]")
-    parts = re.split(r",(?![^{]*\})", text)
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += char
     return [pattern for part in parts for pattern in _expanded(part.strip().strip("'\""))]
 
 
 def _expanded(pattern: str) -> list[str]:
-    """`*.{ts,tsx}` as two patterns: gitignore knows no braces."""
-    match = re.search(r"\{([^{}]*)\}", pattern)
-    if not match:
-        return [pattern] if pattern else []
-    return [
-        full
-        for choice in match.group(1).split(",")[:32]
-        for full in _expanded(pattern[: match.start()] + choice.strip() + pattern[match.end() :])
-    ][:64]
+    """`*.{ts,tsx}` as two patterns: gitignore knows no braces. At most MAX_PATTERNS of them."""
+    found = [pattern] if pattern else []
+    while any(match := _BRACES.search(one) for one in found):
+        if match is None:
+            break
+        found = [
+            one.replace(match.group(0), choice.strip(), 1)
+            for one in found
+            for choice in (match.group(1).split(",") if match.group(0) in one else [match.group(0)])
+        ][:MAX_PATTERNS]
+    return found
 
 
 def _below(base: str, pattern: str) -> str:

@@ -21,11 +21,18 @@ _RFC = re.compile(r"\b(?:MUST|SHALL)(\s+NOT)?\b")
 """RFC 2119's words for an absolute requirement; SHOULD and MAY leave a choice."""
 
 _CAPITAL_NO = re.compile(r"^\W*(?:NEVER|D[Oo] NOT|DON['\u2019]T)\b")
+_NONE = re.compile(r"\W*(?:no|none|nobody|nothing|neither)\b", re.IGNORECASE)
+"""`No code MUST reach main unread` forbids."""
+
+_REFRAIN = re.compile(r"\s+(?:avoid|never|refrain)\b", re.IGNORECASE)
+_UNSAID = re.compile(r"(?:\bnot|\bno longer|n['\u2019]t|\bnever)\s+(?:be\s+|strictly\s+)?[*_`]*$", re.IGNORECASE)
+"""`is not REQUIRED`, `no longer MANDATORY`: the word is denied."""
+
 _CAPITAL_YES = re.compile(r"^\W*ALWAYS\b")
 """Written in capitals at the beginning, they are as strong as RFC 2119's."""
 
 _DIRECTIVE = re.compile(
-    r"\b(never|always|must(?!\s+have\s+\w+(?:ed|en)\b)(?:\s+not)?|shall(?:\s+not)?|should(?:\s+not|n['\u2019]t)?|do\s+not|don['\u2019]t|avoid|prefer)\b(?!-)",
+    r"\b(never|always|must(?!\s+have\s+\w+(?:ed|en)\b)(?:\s+not)?|shall(?:\s+not)?|should(?:\s+not|n['\u2019]t)?|(?:do\s+not|don['\u2019]t)(?!\s+(?:have|need)\s+to)|avoid|prefer)\b(?!-)",
     re.IGNORECASE,
 )
 _FIRST_WORDS = re.compile(
@@ -42,7 +49,6 @@ _TRAILING = re.compile(r"\s(?:#|//|--)\s*(MANDATORY|REQUIRED|FORBIDDEN)\b")
 
 _COMMENT_MARKS = re.compile(r"^[\s>#/*\-+;%\u2022]+|(?:\*/|-->)\s*$")
 _HTML_COMMENT = re.compile(r"^\s*<!--")
-_TABLE_RULE = re.compile(r"^\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
 _NO = re.compile(r"^(?:\u274c|\U0001f6ab|\u26d4|\u2717|\u2718|\u2716)\ufe0f?\s*")
 _YES = re.compile(r"^(?:\u2705|\u2713|\u2714)\ufe0f?\s*")
 _NEGATIVE = re.compile(
@@ -60,8 +66,7 @@ _NO_RULES = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_`]*\s+(?=[\"'(\[*_`]*[A-Z\u2705\u274c])")
 _ASIDE = re.compile(r"\([^()]*\)")
 _CLAUSE = re.compile(r"\s[-\u2013\u2014]\s|[;:]\s")
-_PLACE = re.compile(r"^[\w.@-]*[/.][\w./*-]*\s+[-\u2013\u2014(:]|^\S+/\s")
-"""`src/flow.ts \u2014 what it does`: a bullet that describes a file."""
+_PATH = re.compile(r"[\w./*@-]+")
 
 SUBJECT_WORDS = 7
 """A directive stands behind its subject: in 20 rule files, 9 of 10 within so many words."""
@@ -89,7 +94,7 @@ def extract_rules(text: str, outline: Outline, *, dedicated: bool = False) -> li
     while number < last:
         raw = _line(text, outline, number)
         if number in outline.code_lines or _is_row(raw):
-            table_head = number + 1 < last and _TABLE_RULE.match(_line(text, outline, number + 1)) is not None
+            table_head = number + 1 < last and _is_table_rule(_line(text, outline, number + 1))
             if not table_head and (found := _leading_rule(raw, number, stack[-1][0].text if stack else "")):
                 rules.append(found)
             number += 1
@@ -98,7 +103,7 @@ def extract_rules(text: str, outline: Outline, *, dedicated: bool = False) -> li
             while stack and stack[-1][0].level >= heading.level:
                 stack.pop()
             severity = _marked(heading.text)
-            if severity:
+            if severity and re.search(r"\w", _titled(heading.text)):
                 rules.append(_rule(severity, _titled(heading.text), "", number))
             marks_all = "" if _ADJECTIVE.search(heading.text) else severity
             stack.append((heading, marks_all or (stack[-1][1] if stack else "")))
@@ -119,6 +124,21 @@ def _line(text: str, outline: Outline, number: int) -> str:
 
 def _is_row(line: str) -> bool:
     return line.lstrip().startswith("|")
+
+
+def _is_table_rule(line: str) -> bool:
+    """`|---|:--|`, below the head of a table."""
+    return "-" in line and set(line) <= set(" \t:|-")
+
+
+def _is_place(content: str) -> bool:
+    """`src/flow.ts \u2014 what it does`: a bullet that describes a file."""
+    first, _, behind = content.partition(" ")
+    if not behind or ("/" not in first and "." not in first):
+        return False
+    return first.endswith("/") or (
+        behind.lstrip()[:1] in tuple("-\u2013\u2014(:") and _PATH.fullmatch(first) is not None
+    )
 
 
 def _continues(text: str, outline: Outline, number: int, headings: dict[int, Heading]) -> bool:
@@ -181,7 +201,7 @@ def _item_rules(raw: str, number: int, stack: list[tuple[Heading, str]], *, dedi
             and dedicated
             and not content.endswith((":", "?"))
             and len(content.split()) > 2
-            and not _PLACE.match(content)
+            and not _is_place(content)
         ):
             severity = "advisory"  # a file of nothing but rules: each of its bullets is one
         if severity and len(content) >= 4:
@@ -220,7 +240,7 @@ def _bullet_directs(content: str) -> bool:
     """Does a sentence of a bullet, or what follows its dash or colon, direct near its beginning?"""
     for sentence in _SENTENCE.split(_ASIDE.sub("", content)):
         found = _DIRECTIVE.search(sentence)
-        if found and len(sentence[: found.start()].split()) <= SUBJECT_WORDS and not _PLACE.match(sentence):
+        if found and len(sentence[: found.start()].split()) <= SUBJECT_WORDS and not _is_place(sentence):
             return True
         if any(_directs(clause) for clause in _CLAUSE.split(sentence)[1:]):
             return True
@@ -243,12 +263,13 @@ def _rfc(content: str) -> str:
     match = _RFC.search(content)
     if match is None:
         return "forbidden" if _CAPITAL_NO.search(content) else "mandatory" if _CAPITAL_YES.search(content) else ""
-    return "forbidden" if match.group(1) else "mandatory"
+    none = match.group(1) or _NONE.match(content) or _REFRAIN.match(content, match.end())
+    return "forbidden" if none else "mandatory"
 
 
 def _marked(text: str) -> str:
     match = _MARKER.search(text)
-    if not match:
+    if not match or _UNSAID.search(text[max(0, match.start() - 40) : match.start()]):
         return ""
     return "forbidden" if match.group(1) == "FORBIDDEN" else "mandatory"
 

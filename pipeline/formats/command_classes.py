@@ -64,8 +64,12 @@ def _of_clipanion(node: Node, fields: dict[str, Node], said: dict[str, Any]) -> 
         (n, value) for n, value in fields.items() if value.type == "call_expression" and "Option." in text_of(value)
     ]
     options = [_option(name, value) for name, value in made]
-    paths = [words for words in said["paths"] or [] if isinstance(words, list)]
+    paths = [words for words in _listed(said["paths"]) if isinstance(words, list)]
     return [Spec(" ".join(map(str, words)), line_of(node), told, parameters=options) for words in paths]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _value(node: Node) -> Any:

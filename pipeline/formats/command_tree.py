@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
-from pipeline.formats.console_words import DESCRIPTION_KEYS, Command
+from pipeline.formats.console_words import DESCRIPTION_KEYS, MAX_ALIASES, Command
 from pipeline.formats.page import one_line
 
 MAX_DEPTH = 12
@@ -100,8 +101,8 @@ def leaves(root: Spec) -> Iterator[Command]:
             yield _command(spec, words, aliases)
         below = []
         for child in spec.children:
-            spelled = [(*prefix, name) for prefix in (words, *aliases) for name in (child.name, *child.aliases)]
-            below.append((child, (*words, child.name), spelled[1:], depth + 1))
+            spelled = ((*prefix, name) for prefix in (words, *aliases) for name in (child.name, *child.aliases))
+            below.append((child, (*words, child.name), list(islice(spelled, 1, MAX_ALIASES)), depth + 1))
         stack[:0] = below
 
 

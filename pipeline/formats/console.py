@@ -15,6 +15,7 @@ from pipeline.formats.console_words import DESCRIPTION_KEYS, Command, Interprete
 from pipeline.formats.entries import GENERATED, page_of
 from pipeline.formats.page import Page, Pages, fence, one_line, table
 from pipeline.formats.typescript import broken_at, line_of, literal, parse, text_of, walk
+from pipeline.ground.deadline import tried
 from syntropy.contract.identity import slugify
 
 if TYPE_CHECKING:
@@ -44,16 +45,15 @@ def gather(files: Iterable[tuple[str, str]]) -> Shared:
     known: set[tuple[str, ...]] = set()
     interpreters: list[tuple[Node, Interpreter]] = []
     for text, path in files:
-        try:
+        with tried():
             root = parse(text, path)
             interpreter = Interpreter(root)
             known |= {words for c in interpreter.commands() for words in (c.words, *c.aliases)}
-        except (ValueError, RecursionError):
-            continue  # reported when the file itself is read
-        interpreters.append((root, interpreter))
+            interpreters.append((root, interpreter))
     for root, interpreter in interpreters:
-        for words, row in _rows(root, interpreter.constants, known):
-            rows.setdefault(words, row)
+        with tried():
+            for words, row in _rows(root, interpreter.constants, known):
+                rows.setdefault(words, row)
     return Shared(rows, frozenset(known))
 
 

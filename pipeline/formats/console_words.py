@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pipeline.formats.command_texts import called_functions, heading, said
@@ -26,9 +27,9 @@ from pipeline.formats.typed_input import (
     Words,
     bare,
     bind,
+    line_parameters,
     patterns,
     rest,
-    splits,
 )
 from pipeline.formats.typescript import line_of, literal, text_of, walk
 from pipeline.formats.word_tests import Test, Tests
@@ -41,6 +42,9 @@ MAX_DEPTH = 12
 
 MAX_VISITS = 400_000
 """Nodes that are looked at in all: a handler is followed anew from each place that calls it."""
+
+MAX_ALIASES = 64
+"""Spellings of one command: where each of its words has several, they multiply."""
 
 FUNCTIONS = (
     "function_declaration",
@@ -94,8 +98,12 @@ class Interpreter:
         self._values = Values(self.constants)
         self._tests = Tests(self._values, self.constants, self._arrays)
         self._lines: dict[str, set[str]] = {name: set() for name in self._functions}
-        while self._lines != (lines := {n: self._line_parameters(f) for n, f in self._functions.items()}):
+        for _ in range(MAX_DEPTH):
+            lines = {n: line_parameters(f, self._functions, self._lines) for n, f in self._functions.items()}
+            if lines == self._lines:
+                break
             self._lines = lines
+        self._taken: dict[int, dict[str, Value]] = {}
         self._called: set[str] = set()
         self._visits = 0
 
@@ -140,37 +148,12 @@ class Interpreter:
         if isinstance(text, str):
             self.constants[spelled] = text
 
-    def _line_parameters(self, function: Node) -> set[str]:
-        """Parameters that are split at white space, trimmed or not, here or by a function they are handed to."""
-        stands_for = {text_of(p): text_of(p) for p in patterns(function) if p.type == "identifier"}
-        lines: set[str] = set()
-
-        def parameter(node: Node | None) -> str:
-            base = (
-                re.match(r"(\w+)(?:\??\.(?:trim|toLowerCase|toString)\(\))*\Z", text_of(node))
-                if node is not None
-                else None
-            )
-            return stands_for.get(base.group(1), "") if base else ""
-
-        for node in walk(function):
-            if node.type == "variable_declarator":
-                name = node.child_by_field_name("name")
-                if name is not None and (of := parameter(node.child_by_field_name("value"))):
-                    stands_for[text_of(name)] = of
-            elif node.type == "call_expression":
-                lines.add(parameter(splits(node)))
-                called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-                callee = text_of(called).removeprefix("this.") if called is not None else ""
-                if given is not None and callee in self._lines:
-                    handed = zip(patterns(self._functions[callee]), given.named_children, strict=False)
-                    lines |= {parameter(argument) for p, argument in handed if text_of(p) in self._lines[callee]}
-        return lines - {""}
-
     def _parameters(self, function: Node) -> dict[str, Value]:
         """What a function is given that nobody in this file hands anything."""
-        bound: dict[str, Value] = {}
-        lines = self._line_parameters(function)
+        if function.id in self._taken:
+            return self._taken[function.id]
+        bound = self._taken[function.id] = {}
+        lines = line_parameters(function, self._functions, self._lines)
         for pattern in patterns(function):
             kind = pattern.parent.child_by_field_name("type") if pattern.parent is not None else None
             if kind is not None and _WORD_LISTS.search(text_of(kind)):
@@ -301,11 +284,11 @@ class Interpreter:
 
     def _if(self, node: Node, env: dict[str, Value], known: Known, callers: tuple[str, ...]) -> Iterator[Command]:
         condition, body = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
-        test = self._tests.of(condition, env, known) if condition is not None else None
+        tests = self._tests.all_of(condition, env, known) if condition is not None else []
         if body is not None:
-            if test is not None:
+            if tests:
                 acts = any(below.type in _ACTS for below in walk(body))  # else it only prepares something
-                yield from self._case([body], test, line_of(node), env, known, callers) if acts else ()
+                yield from self._cases_of([body], tests, line_of(node), env, known, callers) if acts else ()
             elif not self._tests.is_refuted(condition, env, known):
                 if condition is not None:
                     yield from self._visit(condition, env, known, callers)
@@ -321,6 +304,26 @@ class Interpreter:
     ) -> Iterator[Command]:
         for statement in statements:
             yield from self._visit(statement, env, known, callers)
+
+    def _cases_of(
+        self,
+        body: list[Node],
+        tests: list[Test],
+        line: int,
+        env: dict[str, Value],
+        known: Known,
+        callers: tuple[str, ...],
+    ) -> Iterator[Command]:
+        """Commands of a body that is reached when several tests hold: as if each stood within the one before."""
+        first, *others = tests
+        if not others or first.place is None or first.place in known:
+            if not others or first.place is None:
+                yield from self._case(body, first, line, env, known, callers)
+            elif known[first.place] in first.labels:
+                yield from self._cases_of(body, others, line, env, known, callers)
+            return
+        for command in self._cases_of(body, others, line, env, {**known, **first.fixes(first.labels[0])}, callers):
+            yield _also(command, first)
 
     def _case(
         self,
@@ -341,7 +344,7 @@ class Interpreter:
         inner = list(self._all(body, dict(env), known if test.prefix else first, callers))
         if test.prefix and inner:  # `helios `: a name that may stand before every command
             for command in inner:
-                command.aliases += [tuple(label.split()) + w for label in test.labels for w in [command.words]]
+                command.aliases += [(*label.split(), *command.words) for label in test.labels[:MAX_ALIASES]]
             yield from inner
             return
         usage, about = said(body, self.constants)
@@ -354,13 +357,7 @@ class Interpreter:
                 words, line, aliases, usage, about, tuple(sorted(first)), heading=self._heading(body, callers, test)
             )
         for command in inner:
-            if test.place in command.slots:
-                place = command.slots.index(test.place)
-                spellings = [command.words, *(a for a in command.aliases if len(a) == len(command.words))]
-                command.aliases += [
-                    (*words[:place], other, *words[place + 1 :]) for words in spellings for other in test.labels[1:]
-                ]
-            yield command
+            yield _also(command, test)
 
     def _heading(self, body: list[Node], callers: tuple[str, ...], test: Test) -> str:
         """The comment above the function that a body calls, or above the one it stands in."""
@@ -464,6 +461,16 @@ class Interpreter:
                 yield from self._handled(
                     row, Test(word.place if word else 0, [name]), line_of(row), env, known, callers
                 )
+
+
+def _also(command: Command, test: Test) -> Command:
+    """The command with the spellings that further labels of a test of one of its words give it."""
+    if test.place in command.slots:
+        place = command.slots.index(test.place)
+        spellings = [command.words, *(a for a in command.aliases if len(a) == len(command.words))]
+        others = ((*words[:place], other, *words[place + 1 :]) for words in spellings for other in test.labels[1:])
+        command.aliases += islice(others, max(0, MAX_ALIASES - len(command.aliases)))
+    return command
 
 
 def _about(row: Mapping[str, Any]) -> tuple[str, str, list[str]]:

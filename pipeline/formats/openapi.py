@@ -84,6 +84,8 @@ class _Description:
         for group in ("paths", "webhooks"):
             members = self._data.get(group)
             for route, item in members.items() if isinstance(members, Mapping) else ():
+                if str(route).startswith("x-"):
+                    continue
                 item = self._resolved(item)
                 if not isinstance(item, Mapping) or not all(isinstance(item.get(m, {}), Mapping) for m in METHODS):
                     self._found.problem("bad-openapi", 0, f"{route} holds something that is not an operation", "fix it")
@@ -103,7 +105,8 @@ class _Description:
     ) -> None:
         call = f"{method.upper()} {route}"
         name = str(operation.get("operationId") or "")
-        tags = [str(tag) for tag in operation.get("tags") or [] if isinstance(tag, str)]
+        given = operation.get("tags")
+        tags = [tag for tag in given if isinstance(tag, str)] if isinstance(given, list) else []
         deprecated = "**Deprecated.**" if operation.get("deprecated") is True else ""
         servers = server_paths(operation.get("servers") or around or self._said("servers"))
         content = "\n\n".join(

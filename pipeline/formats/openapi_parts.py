@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 import yaml
@@ -18,11 +18,16 @@ from pipeline.formats.entries import MAX_DEPTH, parse
 from pipeline.formats.page import one_line
 from pipeline.formats.typescript import UNKNOWN, line_of, literal, text_of, walk
 from pipeline.formats.typescript import parse as parse_typescript
+from pipeline.ground.deadline import tried
 from pipeline.text.safe_yaml import RefusedYamlError, load_yaml, plain
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 DATA = (".yaml", ".yml", ".json")
 _COMMENT_LINE = re.compile(r"^[ \t]*\*[ \t]?", re.MULTILINE)
 _TAG = re.compile(r"@(?:openapi|swagger)\b")
+_NEXT_TAG = re.compile(r"^@[A-Za-z]", re.MULTILINE)
 
 
 class Parts(NamedTuple):
@@ -47,16 +52,13 @@ def gather(files: Iterable[tuple[str, str]]) -> Parts:
     merged: dict[str, Any] = {"paths": {}, "components": {}}
     documents: dict[str, Any] = {}
     for text, path in files:
-        try:
+        with tried():
             if not path.endswith(DATA):
                 _merge(merged, read_comments(text, path).description)
                 continue
-            data = absolute(parse(text, path), path)
-        except (ValueError, RecursionError):
-            continue  # reported when the file itself is read
-        documents[path] = data
-        if isinstance(data, Mapping) and not isinstance(data.get("paths"), Mapping):
-            _merge(merged, data)  # a file of components only
+            documents[path] = data = absolute(parse(text, path), path)
+            if isinstance(data, Mapping) and not isinstance(data.get("paths"), Mapping):
+                _merge(merged, data)  # a file of components only
     merged.pop("paths")
     return Parts(merged, documents)
 
@@ -66,19 +68,16 @@ def read_comments(text: str, path: str) -> Comments:
     merged: dict[str, Any] = {"paths": {}, "components": {}}
     problems: list[tuple[int, str]] = []
     for node in walk(parse_typescript(text, path)):
-        if node.type == "object" and "openapi" in text_of(node)[:400]:
-            value = _known(literal(node))
-            if isinstance(value, dict) and str(value.get("openapi", "")).startswith("3"):
-                _merge(merged, value)
+        if node.type == "object" and _is_definition(node):
+            _merge(merged, _known(literal(node)))
         comment = text_of(node) if node.type == "comment" else ""
-        tag = _TAG.search(comment) if comment.startswith("/**") else None
-        if tag is None:
-            continue
-        block = _COMMENT_LINE.sub("", comment[tag.end() :].removesuffix("*/"))
-        try:
-            _merge(merged, plain(load_yaml(block, max_depth=MAX_DEPTH)))
-        except (RefusedYamlError, yaml.YAMLError) as error:
-            problems.append((line_of(node), one_line(str(error))))
+        lines = _COMMENT_LINE.sub("", comment.removesuffix("*/")) if comment.startswith("/**") else ""
+        for tag in _TAG.finditer(lines):
+            end = _NEXT_TAG.search(lines, tag.end())
+            try:
+                _merge(merged, plain(load_yaml(lines[tag.end() : end.start() if end else None], max_depth=MAX_DEPTH)))
+            except (RefusedYamlError, yaml.YAMLError) as error:
+                problems.append((line_of(node), one_line(str(error))))
     return Comments(merged, problems)
 
 
@@ -128,6 +127,16 @@ def _merge(merged: dict[str, Any], data: Any) -> None:
                     held.update({name: member for name, member in members.items() if name not in held})
         elif key in ("servers", "security", "info", "openapi"):
             merged.setdefault(key, value)
+
+
+def _is_definition(node: Node) -> bool:
+    """An object literal that says `openapi: '3…'` of itself."""
+    for member in node.named_children:
+        key, value = member.child_by_field_name("key"), member.child_by_field_name("value")
+        if key is not None and value is not None and text_of(key).strip("'\"") == "openapi":
+            version = literal(value) if value.type in ("string", "template_string") else None
+            return isinstance(version, str) and version.startswith("3")
+    return False
 
 
 def _known(value: Any) -> Any:

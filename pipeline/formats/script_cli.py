@@ -35,10 +35,11 @@ _FUNCTIONS = ("arrow_function", "function_expression", "function_declaration", "
 
 
 class Call(NamedTuple):
-    """One call of a chain."""
+    """One call of a chain, and the node of its name."""
 
     method: str
     arguments: list[Node]
+    name: Node
     node: Node
 
 
@@ -81,6 +82,8 @@ class _Builders:
         self._entered: set[int] = set()
         self._made: dict[int, Spec | None] = {}
         """What expressions that depend on nothing around them build, by node."""
+        self._idle: set[int] = set()
+        """Calls of chains that build nothing: each would be followed down to the chain's beginning again."""
         for node in walk(root):
             name = node.child_by_field_name("name")
             value = node.child_by_field_name("value")
@@ -130,6 +133,8 @@ class _Builders:
     def _value(self, node: Node, local: Mapping[str, Spec], depth: int) -> Spec | None:
         """The command an expression builds; None where it builds none."""
         node = bare(node)
+        if node.id in self._idle:
+            return None
         if local:
             return self._built(node, local, depth)
         if node.id not in self._made:
@@ -154,6 +159,7 @@ class _Builders:
             return self._returned(text_of(base), depth)
         named = text_of(base) in ("cac", "sade") and not calls[0].method
         if not named and all(call.method not in _BUILDING for call in calls):
+            self._idle |= {call.node.id for call in calls[1:]}
             return None
         owner = local.get(text_of(base)) or self._named.get(text_of(base).removeprefix("this.")) or self._program
         if calls and not calls[0].method:  # yargs(process.argv), cac('name'), sade('name')
@@ -200,7 +206,7 @@ class _Builders:
 
     def _chained(self, owner: Spec, calls: list[Call], local: Mapping[str, Spec], depth: int) -> Spec:
         current = owner
-        for method, arguments, node in calls:
+        for method, arguments, node, _ in calls:
             values = [literal(argument, self._constants) for argument in arguments]
             texts = [value for value in values if isinstance(value, str)]
             if method == "command" and arguments:
@@ -210,7 +216,9 @@ class _Builders:
             elif method in ("name", "scriptName") and texts:
                 current.name = texts[0]
             elif method in ("alias", "aliases"):
-                current.aliases += about({"aliases": values[0] if isinstance(values[0], list) else texts}).aliases
+                current.aliases += about(
+                    {"aliases": values[0] if values and isinstance(values[0], list) else texts}
+                ).aliases
             elif method == "usage" and texts and self._library != "yargs":
                 current.usage = texts[0]
             elif method in ("option", "requiredOption", "positional", "argument", "arguments", "options"):
@@ -313,10 +321,10 @@ def _chain(node: Node) -> tuple[Node, list[Call]]:
             name, of = called.child_by_field_name("property"), called.child_by_field_name("object")
             if name is None or of is None:
                 break
-            calls.append(Call(text_of(name), arguments, name))
+            calls.append(Call(text_of(name), arguments, name, node))
             node = bare(of)
         else:
-            calls.append(Call("", arguments, node))
+            calls.append(Call("", arguments, node, node))
             node = bare(called)
     calls.reverse()
     return node, calls

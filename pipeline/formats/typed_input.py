@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.formats.typescript import literal, text_of
+from pipeline.formats.typescript import literal, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -239,3 +239,29 @@ def well_known(text: str) -> Value:
     if text == "Deno.args" or text.endswith(("._", ".positionals")):
         return Words(0)
     return Words(-2) if text == "Bun.argv" else None
+
+
+def line_parameters(function: Node, functions: Mapping[str, Node], lines_of: Mapping[str, set[str]]) -> set[str]:
+    """Parameters that are split at white space, trimmed or not, here or by a function they are handed to."""
+    stands_for = {text_of(p): text_of(p) for p in patterns(function) if p.type == "identifier"}
+    lines: set[str] = set()
+
+    def parameter(node: Node | None) -> str:
+        base = (
+            re.match(r"(\w+)(?:\??\.(?:trim|toLowerCase|toString)\(\))*\Z", text_of(node)) if node is not None else None
+        )
+        return stands_for.get(base.group(1), "") if base else ""
+
+    for node in walk(function):
+        if node.type == "variable_declarator":
+            name = node.child_by_field_name("name")
+            if name is not None and (of := parameter(node.child_by_field_name("value"))):
+                stands_for[text_of(name)] = of
+        elif node.type == "call_expression":
+            lines.add(parameter(splits(node)))
+            called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+            callee = text_of(called).removeprefix("this.") if called is not None else ""
+            if given is not None and callee in lines_of:
+                handed = zip(patterns(functions[callee]), given.named_children, strict=False)
+                lines |= {parameter(argument) for p, argument in handed if text_of(p) in lines_of[callee]}
+    return lines - {""}

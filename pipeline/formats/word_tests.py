@@ -30,6 +30,16 @@ class Tests:
     def __init__(self, values: Values, constants: Mapping[str, str], arrays: Mapping[str, Node]) -> None:
         self._values, self._constants, self._arrays = values, constants, arrays
 
+    def all_of(self, condition: Node, env: Mapping[str, Value], known: Known) -> list[Test]:
+        """The comparisons of a condition that must all hold: those of `of` on either side of `&&`."""
+        condition = bare(condition)
+        operator = condition.child_by_field_name("operator")
+        sides = [condition.child_by_field_name(side) for side in ("left", "right")]
+        if operator is not None and text_of(operator) == "&&":
+            return [test for side in sides if side is not None for test in self.all_of(side, env, known)]
+        test = self.of(condition, env, known)
+        return [test] if test is not None else []
+
     def of(self, condition: Node, env: Mapping[str, Value], known: Known) -> Test | None:
         """The comparison of one word (or the line) with texts that a condition is, or holds beside others."""
         condition = bare(condition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 DOCUMENT_SECONDS = 30
@@ -36,3 +36,13 @@ def deadline(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, former)
+
+
+@contextmanager
+def tried() -> Iterator[None]:
+    """Give the body DOCUMENT_SECONDS and go on behind it whatever it raises.
+
+    Only for work on a document that is done again where what it raises is reported.
+    """
+    with suppress(Exception), deadline(DOCUMENT_SECONDS):
+        yield

@@ -199,7 +199,7 @@ class Checkout:
                 names.remove(".git")
                 if folder != str(self.folder):
                     return f"{os.path.relpath(folder, self.folder)} is a repository of its own"
-            links = [name for name in names if os.path.islink(os.path.join(folder, name))]
+            links = [name for name in names if (Path(folder) / name).is_symlink()]
             present |= {
                 os.path.relpath(os.path.join(folder, n), self.folder).replace(os.sep, "/") for n in (*files, *links)
             }

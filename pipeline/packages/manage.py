@@ -17,7 +17,6 @@ from pipeline.packages.registry import Context
 from syntropy.contract.config import Config
 from syntropy.contract.errors import SyntropyError, UsageError
 
-
 MAX_NAMED = 58
 """Characters of an alias made from a name: room for a number behind it (`check_alias` allows 64)."""
 

@@ -128,7 +128,9 @@ def _texts(value: Any) -> list[str]:
 
 def content_hash(data: bytes, about: dict[str, Any]) -> str:
     """SHA-256 of a file's bytes and, if there is something, of what a catalogue says of it."""
-    return hashlib.sha256(data + (b"\0" + canonical_json(about).encode() if about else b"")).hexdigest()
+    return hashlib.sha256(
+        data + (b"\0" + canonical_json(about).encode("utf-8", "surrogatepass") if about else b"")
+    ).hexdigest()
 
 
 def canonical_json(about: dict[str, Any]) -> str:

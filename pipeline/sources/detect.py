@@ -6,6 +6,7 @@ are looked into: a file is of a kind where the kind's own reader finds enough in
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -158,7 +159,7 @@ class _Looks:
                     found[path] = text
         for path, text in list(found.items()):  # what a description refers to, by path
             for reference in _REFERENCE.findall(text):
-                place = str((Path(path).parent / reference).as_posix())
+                place = posixpath.normpath(posixpath.join(posixpath.dirname(path), reference))
                 if place in self._reasons and place not in found:
                     found[place] = self._text(place)
         parts = openapi_parts.gather([(text, path) for path, text in sorted(found.items())])

@@ -59,7 +59,7 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("twilio-key", "SK", r"SK[0-9a-f]{32}"),
     ("discord-token", "discord Discord DISCORD", r"[MNO][A-Za-z0-9_-]{23,25}\.[\w-]{6}\.[\w-]{27,}"),
     ("telegram-token", ":AA", r"\d{8,10}:AA[\w-]{33}"),
-    ("json-web-token", "eyJ", r"eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
+    ("json-web-token", "eyJ", r"eyJ[\w-]{10,1000}\.eyJ[\w-]{10,8000}\.[\w-]{10,2000}"),
     ("digitalocean-token", "_v1_", r"do[ort]?p?_v1_[a-f0-9]{64}"),
     ("notion-token", "secret_ ntn_", r"secret_[A-Za-z0-9]{43}|ntn_[A-Za-z0-9]{40,}"),
     ("figma-token", "figd_", r"figd_[\w-]{30,}"),

@@ -41,6 +41,8 @@ def rules(text, *, dedicated=False):
         ("| REQUIRED | Field |\n| --- | --- |\n| yes | id |\n", []),
         ("Use one clock\nNever use two\n", [("advisory", "Never use two")]),
         ("## ⚠️ REQUIRED READING: Rules\n\n- Table names\n", [("mandatory", "⚠️ REQUIRED READING: Rules")]),
+        ("No code MUST reach main unread.\n", [("forbidden", "No code MUST reach main unread.")]),
+        ("- Clients MUST never retry\n", [("forbidden", "Clients MUST never retry")]),
     ],
 )
 def test_what_is_a_rule(text, expected):
@@ -57,6 +59,11 @@ def test_what_is_a_rule(text, expected):
         "## Status\n\n- Implement the scale\n",
         "1. Install the tools\n2. Run the build\n",
         "Why should we care?\n",
+        "Two scales are NOT FORBIDDEN here.\n",
+        "A second scale is no longer MANDATORY.\n",
+        "The note isn't REQUIRED.\n",
+        "You don't have to weigh twice.\n",
+        "## FORBIDDEN\n",
     ],
 )
 def test_what_is_none(text):
@@ -136,3 +143,13 @@ def test_imperatives():
     assert is_imperative("Please keep it short")
     assert not is_imperative("Use is rare")
     assert not is_imperative("Users write")
+
+
+def test_lines_that_could_be_anything_are_read_in_time():
+    lines = ["| a |", " " * 8000 + "x", "- " + "." * 8000, "- " + "a." * 4000 + "!", "|" + " :-" * 4000 + "x"]
+    assert rules("\n".join(lines * 20)) == []
+
+
+def test_patterns_with_many_braces_are_bounded():
+    assert len(scope_of(".cursor/rules/a.mdc", {"globs": "{a,b}" * 40}).applies_to) <= 64
+    assert scope_of(".cursor/rules/a.mdc", {"globs": "*.{ts,{js,jsx}}"}).applies_to == ["*.ts", "*.js", "*.jsx"]

@@ -285,3 +285,39 @@ def test_the_work_is_bounded():
         for n in range(40)
     )
     assert len(read_commands(calls, "a.ts")[0]) < 10_000
+
+
+def test_tests_that_must_all_hold_fix_a_word_each():
+    found = commands_of("""
+        if ((args[0] === 'rack' || args[0] === 'r') && args[1] === 'drop' && args.length > 2) { drop(args[2]); }
+        else if (args[0] === 'scan' && ready()) { scan(); }
+    """)
+    assert set(found) == {"rack drop", "scan"}
+    assert found["rack drop"].aliases == [("r", "drop")]
+
+
+def test_spellings_of_a_command_are_bounded():
+    labels = " || ".join(f"args[{{}}] === 'w{n}'" for n in range(20))
+    body = "go();"
+    for place in reversed(range(5)):
+        body = f"if ({labels.replace('{}', str(place))}) {{ {body} }}"
+    (command,) = commands_of(body).values()
+    assert command.words == ("w0",) * 5
+    assert len(command.aliases) <= 64
+
+
+def test_a_long_chain_of_functions_ends_soon():
+    chain = "".join(f"function f{n}(line) {{ f{n + 1}(line); }}\n" for n in range(3000))
+    text = chain + "function f3000(line) { const a = line.split(' '); if (a[0] === 'go') { go(); } }\n"
+    assert [c.words for c in read_commands(text, "a.ts")[0]] == [("go",)]
+
+
+def test_a_file_that_cannot_be_gathered_takes_no_other_with_it(monkeypatch):
+    def broken(text, path):
+        if path == "bad.ts":
+            raise TypeError("anything")
+        return parse(text, path)
+
+    monkeypatch.setattr(console, "parse", broken)
+    good = "function run(args: string[]) { if (args[0] === 'go') { go(); } }"
+    assert console.gather([("", "bad.ts"), (good, "good.ts")]).known == {("go",)}

@@ -153,3 +153,36 @@ def test_an_example_that_lacks_most_is_not_made():
     schema = "{type: object, properties: {a: {type: string, example: x}, b: {type: string}, c: {type: string}}}"
     text = f"openapi: 3.0.0\npaths:\n  /x: {{post: {{requestBody: {{content: {{application/json: {{schema: {schema}}}}}}}, responses: {{}}}}}}\n"
     assert "```json" not in openapi.pages(text, "openapi.yaml").pages[0].text
+
+
+def test_a_block_of_jsdoc_ends_at_the_next_tag():
+    text = """
+    /**
+     * @openapi
+     * /bins:
+     *   get:
+     *     summary: Lists bins
+     *     responses: {200: {description: ok}}
+     * @param {Request} req the request
+     * @returns {void}
+     * @openapi
+     * /racks:
+     *   get: {summary: Lists racks, responses: {200: {description: ok}}}
+     */
+    """
+    found = openapi_parts.read_comments(text, "a.ts")
+    assert found.problems == []
+    assert list(found.description["paths"]) == ["/bins", "/racks"]
+
+
+def test_odd_parts_of_an_operation_are_passed_over():
+    operation = {"tags": 5, "summary": "Lists bins", "responses": {"200": {"description": "ok"}}}
+    text = json.dumps({"openapi": "3.0.0", "info": {}, "paths": {"/bins": {"get": operation}, "x-note": "mine"}})
+    found = openapi.pages(text, "api.json")
+    assert len(found.pages) == 1
+    assert found.problems == []
+
+
+def test_objects_nested_thousands_deep_are_no_definitions():
+    text = "const a = " + "{openapi:" * 900 + "1" + "}" * 900 + "; const b = {openapi: '3.0.0', info: {title: 'Bins'}};"
+    assert openapi_parts.read_comments(text, "a.ts").description["info"] == {"title": "Bins"}

@@ -131,3 +131,42 @@ def test_what_is_no_command_line(text):
 def test_commands_that_hold_each_other_end():
     text = "import { Command } from 'commander'; const a = new Command('a'); const b = new Command('b'); a.addCommand(b); b.addCommand(a);"
     assert len(commands(text)) <= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import { Command } from 'commander';\nnew Command().command('x').alias().aliases().option().description();",
+        "import { Command } from 'clipanion';\nclass A extends Command { static paths = PATHS; static usage = 5; }",
+        "import yargs from 'yargs';\nyargs().command().command([]).command({}).options(5).usage();",
+        "import { defineCommand } from 'citty';\ndefineCommand({ meta: 5, args: 5, subCommands: x });",
+        "import { Command } from '@oclif/core';\nexport class A extends Command { static flags = 5; static args = []; static id = 5 }",
+    ],
+)
+def test_what_a_program_computes_is_left_out(text):
+    script_cli.pages(text, "src/commands/a.ts")
+
+
+def test_a_long_chain_of_other_calls_is_followed_once():
+    text = (
+        "import { Command } from 'commander';\nload()" + ".then(() => go())" * 1200 + ";\nnew Command().command('add');"
+    )
+    calls = script_cli._chain
+    followed = []
+    script_cli._chain = lambda node: followed.append(1) or calls(node)
+    try:
+        assert [title for title, _ in commands(text)] == ["add"]
+    finally:
+        script_cli._chain = calls
+    assert len(followed) < 5000
+
+
+def test_aliases_do_not_multiply_without_bound():
+    names = ["".join(f"|{w}{n}" for n in range(12)).strip("|") for w in "abcd"]
+    text = "import { Command } from 'commander';\nconst program = new Command();\n"
+    holder = "program"
+    for n, name in enumerate(names):
+        text += f"const c{n} = {holder}.command('{name.split('|')[0]}').aliases({name.split('|')[1:]});\n"
+        holder = f"c{n}"
+    (page,) = script_cli.pages(text, "a.ts").pages
+    assert page.text.count("\n- ") < 100

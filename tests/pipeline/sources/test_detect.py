@@ -149,3 +149,12 @@ def test_update_keeps_what_a_user_wrote(tmp_path):
 def test_a_project_without_a_configuration_cannot_be_updated(tmp_path):
     assert main(["init", "--update", str(tmp_path)]) == 2
     assert not Path(tmp_path / "syntropy.toml").exists()
+
+
+def test_a_description_may_refer_to_files_above_its_folder(tmp_path):
+    (tmp_path / "api").mkdir()
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "api/v1.yaml").write_text("openapi: 3.0.0\npaths:\n  /racks: {$ref: '../shared/racks.yaml'}\n")
+    (tmp_path / "shared/racks.yaml").write_text("get: {summary: Lists racks, responses: {}}\n")
+    found = {f.source: f.files for f in detect(tmp_path, SourcesConfig(), []).found}
+    assert set(found["openapi"]) == {"api/v1.yaml", "shared/racks.yaml"}
