@@ -21,6 +21,7 @@ from syntropy.contract.config import CONFIG_NAME, Config, PathsConfig, SourcesCo
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, UsageError
 from syntropy.contract.files import write_new, write_text
+from syntropy.contract.identity import place_of
 from syntropy.contract.published import read_manifest
 from syntropy.setup import launcher
 from syntropy.setup.hooks import build_line, hook_log, install_git_hooks, session_hook
@@ -184,7 +185,8 @@ def _words_first(given: argparse.Namespace) -> bool:
 def _print_report(report: Any, *, quiet: bool) -> None:
     new = [problem for problem in report.problems if problem not in report.known]
     for problem in new[:_SHOWN_PROBLEMS]:
-        place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        path = place_of(problem.package, problem.path)
+        place = f"{path}:{problem.line}" if problem.line else path
         print(printable(f"{problem.severity}: {place}: {problem.message} ({problem.hint})"), file=sys.stderr)
     if len(new) > _SHOWN_PROBLEMS:
         warn(f"{len(new) - _SHOWN_PROBLEMS} more problems; `syntropy problems` lists all")

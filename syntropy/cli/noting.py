@@ -273,8 +273,8 @@ def _show_insight(insight: Any, lead: str) -> None:
     old = f"  superseded by {insight.superseded_by}" if insight.superseded_by else ""
     about = f"confidence {insight.confidence:.2f}, added {insight.created_at[:10]}, {seen}"
     print(printable(f"{lead}{insight.id}  {insight.title}  ({about}){old}"))
-    if insight.links():
-        print(printable(f"       links: {', '.join(insight.links())}"))
+    for kind, targets in insight.relations.items():
+        print(printable(f"       {kind}: {', '.join(targets)}"))
 
 
 def _show_notes(found: list[tuple[Any, float | None]], given: argparse.Namespace) -> int:
@@ -285,6 +285,9 @@ def _show_notes(found: list[tuple[Any, float | None]], given: argparse.Namespace
         lead = f"{score:.3f}  " if score is not None else ""
         project = f" {note.project}" if note.project else ""
         text = " ".join(note.content.split())
-        state = "archived" if note.archived else note.tier
-        print(printable(f"{lead}{note.id}  {note.created_at[:16]} [{note.type}, {state}]{project} {text}"))
+        tags = f"  ({', '.join(note.tags)})" if note.tags else ""
+        state = ("archived" if note.archived else note.tier) + (
+            ", pinned" if note.pinned and note.type != "rule" else ""
+        )
+        print(printable(f"{lead}{note.id}  {note.created_at[:16]} [{note.type}, {state}]{project} {text}{tags}"))
     return 0 if found else 1

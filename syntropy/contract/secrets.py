@@ -103,7 +103,7 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
 
 _RULES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     *(
-        (name, tuple(marks.split()), re.compile(rf"(?<![A-Za-z0-9])(?P<value>{pattern})(?!\w)"))
+        (name, tuple(marks.split()), re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=/bot))(?P<value>{pattern})(?!\w)"))
         for name, marks, pattern in _PREFIXED
     ),
     (
@@ -123,7 +123,7 @@ _RULES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     (
         "authorization-header",
         ("Bearer ", "bearer ", "Basic ", "basic "),
-        re.compile(r"\b(?:[Bb]earer|[Bb]asic) {1,3}(?P<value>[\w.~+/-]{20,2000}={0,2})"),
+        re.compile(r"\b(?:[Bb]earer|[Bb]asic) {1,3}(?=[a-z._/-]{0,2000}[A-Z0-9+~])(?P<value>[\w.~+/-]{20,2000}={0,2})"),
     ),
     (
         "curl-password",

@@ -355,7 +355,7 @@ def test_a_pulled_lock_is_applied(project, upstream):
         assert "New." in knowledge.document("hub:docs/later.md").text
 
 
-def test_a_missing_package_stops_the_build_unless_told_otherwise(project, upstream, monkeypatch):
+def test_a_missing_package_stops_the_build_unless_told_otherwise(project, upstream, capsys):
     added(project, upstream, alias="hub")
     build(project)
     shutil.rmtree(project / ".context/packages/hub")
@@ -364,6 +364,7 @@ def test_a_missing_package_stops_the_build_unless_told_otherwise(project, upstre
     with syntropy.open(project) as knowledge:
         assert knowledge.document("hub:docs/retry.md")
     assert main(["build", "--project", str(project), "--allow-missing"]) == 0
+    assert "hub:" in capsys.readouterr().err
     with syntropy.open(project) as knowledge:
         assert ("package", "hub") in knowledge.database.rows("SELECT code, package FROM diagnostics")
 

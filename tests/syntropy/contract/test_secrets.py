@@ -85,10 +85,19 @@ def test_findings_name_rule_and_line_and_never_the_value():
         "sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "nextToken: eyxhbGciOiJIUzI1NiIsInR5cCI6",
         "https://example.com/path:80@2",
+        "Basic troubleshooting-information for all",
+        "a bearer authentication-and-authorization scheme",
     ],
 )
 def test_what_is_none(text):
     assert redact(text) == (text, [])
+
+
+def test_a_bot_token_in_an_address():
+    token = some("123456789", 10) + ":AA" + some(ANY, 33)
+    redacted, findings = redact(f"curl https://api.telegram.org/bot{token}/getMe")
+    assert token not in redacted
+    assert [f.rule for f in findings] == ["telegram-token"]
 
 
 def test_the_allow_list():

@@ -251,6 +251,11 @@ def test_the_verbs(demo_copy_with_notes, capsys):
     assert run("notes", "unarchive", "1", "--json") == 0
     note = json.loads(capsys.readouterr().out)
     assert (note["content"], note["pinned"], note["archived"]) == ("We sail at dusk", True, False)
+    assert run("notes", "edit", "1", "--tags", "sea") == 0
+    assert run("notes", "list") == 0
+    assert "[decision, longterm, pinned] We sail at dusk  (sea)" in capsys.readouterr().out
+    assert run("insight", "show", "TK-002") == 0
+    assert "derives_from: TK-001" in capsys.readouterr().out
     assert run("graph", "neighbors", "TK-002", "--json") == 0
     assert "TK-001" in capsys.readouterr().out
 
