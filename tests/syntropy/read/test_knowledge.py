@@ -294,6 +294,14 @@ def test_the_standalone_script_carries_all_it_needs(demo, tmp_path):
     assert {"syntropy", "syntropy.contract.fold_table", "syntropy.search.ranking"} <= carried.keys()
 
 
+def test_the_standalone_script_says_what_it_lacks(demo):
+    """Without site-packages there is no duckdb."""
+    script = str(demo / "build/query.py")
+    done = subprocess.run([sys.executable, "-I", "-S", script, "x"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("the Python package duckdb is not there\n  run `uv run query.py")
+
+
 def test_golden_questions_of_the_demo(knowledge):
     """Two thirds of our own questions are answered by the first ten hits of plain BM25, or ranking broke."""
     questions = [json.loads(line) for line in (ROOT / "examples/acme/questions.jsonl").read_text().splitlines()]
