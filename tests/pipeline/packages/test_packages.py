@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import time
 from datetime import date
 
@@ -95,6 +96,10 @@ def test_the_build_reads_the_locked_commit_and_cites_it(project, upstream):
         assert {h.citation.package for h in knowledge.search("parcels", packages=["hub"], mode="fast").hits} == {"hub"}
         related = knowledge.document("docs/guide.md", package="hub").related
         assert ("links_to", "docs/retry.md", "markdown-link") in related
+    script = [sys.executable, "-I", str(project / "build/query.py"), "retry budgets"]
+    assert (
+        f"hub@{outcome.commit[:12]}:docs/retry.md#L1" in subprocess.run(script, capture_output=True, text=True).stdout
+    )
 
 
 def test_update_moves_with_its_upstream_and_the_documents_with_it(project, upstream):
