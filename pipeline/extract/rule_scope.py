@@ -92,9 +92,7 @@ def _patterns(value: Any) -> list[str]:
 def _expanded(pattern: str) -> list[str]:
     """`*.{ts,tsx}` as two patterns: gitignore knows no braces. At most MAX_PATTERNS of them."""
     found = [pattern] if pattern else []
-    while any(match := _BRACES.search(one) for one in found):
-        if match is None:
-            break
+    while match := next(filter(None, map(_BRACES.search, found)), None):
         found = [
             one.replace(match.group(0), choice.strip(), 1)
             for one in found

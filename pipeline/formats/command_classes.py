@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pipeline.formats.command_tree import Parameter, Spec, about, child_of, parameters_of
+from pipeline.formats.command_texts import about
+from pipeline.formats.command_tree import Parameter, Spec, child_of, parameters_of
 from pipeline.formats.typed_input import bare
 from pipeline.formats.typescript import line_of, literal, text_of, walk
 

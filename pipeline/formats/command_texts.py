@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.formats.page import one_line
 from pipeline.formats.typed_input import bare
@@ -13,10 +13,29 @@ from pipeline.formats.typescript import literal, text_of, walk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+DESCRIPTION_KEYS = ("description", "desc", "describe", "help", "summary", "text")
 _TEXTS = ("string", "template_string", "binary_expression")
 _SENTENCE = re.compile(r"[A-Z][^:<>{}]{8,160}")
 _RULE = re.compile(r"[-=*#~─═/\s]{2,}|^/+|^\*+")
 _OF_CODE = re.compile(r"\s*\b(?:command|cmd|handlers?|helpers?|functions?)\b", re.IGNORECASE)
+
+
+class About(NamedTuple):
+    """What an object says of a command."""
+
+    description: str
+    aliases: list[str]
+
+
+def about(row: Mapping[str, Any]) -> About:
+    """Description and aliases by the names that libraries give them."""
+    texts = {key: one_line(value) for key, value in row.items() if isinstance(value, str)}
+    aliases = row.get("aliases", row.get("alias", []))
+    aliases = [aliases] if isinstance(aliases, str) else aliases
+    return About(
+        next((texts[key] for key in DESCRIPTION_KEYS if texts.get(key)), ""),
+        [one_line(a) for a in aliases if isinstance(a, str) and a] if isinstance(aliases, list) else [],
+    )
 
 
 def said(body: list[Node], constants: Mapping[str, Any], *, deep: bool = True) -> tuple[str, str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from pipeline.formats.console_words import DESCRIPTION_KEYS, MAX_ALIASES, Command
+from pipeline.formats.command_texts import about
+from pipeline.formats.console_words import MAX_ALIASES, Command
 from pipeline.formats.page import one_line
 
 MAX_DEPTH = 12
@@ -33,24 +34,6 @@ class Spec:
     arguments: list[str] = field(default_factory=list)
     parameters: list[Parameter] = field(default_factory=list)
     children: list[Spec] = field(default_factory=list)
-
-
-class About(NamedTuple):
-    """What an object says of a command."""
-
-    description: str
-    aliases: list[str]
-
-
-def about(row: Mapping[str, Any]) -> About:
-    """Description and aliases by the names that libraries give them."""
-    texts = {key: one_line(value) for key, value in row.items() if isinstance(value, str)}
-    aliases = row.get("aliases", row.get("alias", []))
-    aliases = [aliases] if isinstance(aliases, str) else aliases
-    return About(
-        next((texts[key] for key in DESCRIPTION_KEYS if texts.get(key)), ""),
-        [one_line(a) for a in aliases if isinstance(a, str) and a] if isinstance(aliases, list) else [],
-    )
 
 
 def split_spec(spec: str) -> tuple[list[str], list[str]]:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.formats.console_words import DESCRIPTION_KEYS, Command, Interpreter
+from pipeline.formats.command_texts import DESCRIPTION_KEYS
+from pipeline.formats.console_words import Command, Interpreter
 from pipeline.formats.entries import GENERATED, page_of
 from pipeline.formats.page import Page, Pages, fence, one_line, table
 from pipeline.formats.typescript import broken_at, line_of, literal, parse, text_of, walk

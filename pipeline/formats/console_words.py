@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pipeline.formats.command_texts import called_functions, heading, said
+from pipeline.formats.command_texts import DESCRIPTION_KEYS, about, called_functions, heading, said
 from pipeline.formats.page import one_line
 from pipeline.formats.typed_input import (
     Known,
@@ -54,7 +54,6 @@ FUNCTIONS = (
     "generator_function_declaration",
 )
 _ACTS = ("call_expression", "return_statement", "await_expression", "throw_statement", "new_expression")
-DESCRIPTION_KEYS = ("description", "desc", "describe", "help", "summary", "text")
 _RUN_KEYS = ("run", "handler", "action", "execute", "exec", "fn", "func", "callback", "call", "method")
 _WORD_LISTS = re.compile(r"(?:readonly\s+)?string\[\]|(?:Readonly)?Array<string>")
 
@@ -316,14 +315,14 @@ class Interpreter:
     ) -> Iterator[Command]:
         """Commands of a body that is reached when several tests hold: as if each stood within the one before."""
         first, *others = tests
-        if not others or first.place is None or first.place in known:
-            if not others or first.place is None:
-                yield from self._case(body, first, line, env, known, callers)
-            elif known[first.place] in first.labels:
-                yield from self._cases_of(body, others, line, env, known, callers)
-            return
-        for command in self._cases_of(body, others, line, env, {**known, **first.fixes(first.labels[0])}, callers):
-            yield _also(command, first)
+        if not others or first.place is None:
+            yield from self._case(body, first, line, env, known, callers)
+        elif first.place not in known:
+            fixed = {**known, **first.fixes(first.labels[0])}
+            for command in self._cases_of(body, others, line, env, fixed, callers):
+                yield _also(command, first)
+        elif known[first.place] in first.labels:
+            yield from self._cases_of(body, others, line, env, known, callers)
 
     def _case(
         self,
@@ -409,7 +408,6 @@ class Interpreter:
     ) -> Iterator[Command]:
         """One row of a table: a function, its name, a group of rows, or an object about a command."""
         if value.type == "object":
-            about = literal(value, self.constants)
             names = {
                 text_of(p.child_by_field_name("key") or p.child_by_field_name("name") or p)
                 for p in value.named_children
@@ -418,10 +416,13 @@ class Interpreter:
                 fixed = {**known, **test.fixes(test.labels[0])}
                 yield from self._members(value, (test.place or 0) + 1, env, fixed, callers)
                 return
-            row = _about(about if isinstance(about, dict) else {})
-            test = Test(test.place, [*test.labels, *row[2]])
+            row = literal(value, self.constants)
+            row = row if isinstance(row, dict) else {}
+            told = about(row)
+            usage = next((one_line(row[key]) for key in ("usage", "syntax") if isinstance(row.get(key), str)), "")
+            test = Test(test.place, [*test.labels, *told.aliases])
             for command in self._case([value], test, line, env, known, callers):
-                command.usage, command.description = command.usage or row[1], command.description or row[0]
+                command.usage, command.description = command.usage or usage, command.description or told.description
                 yield command
             return
         if value.type in ("identifier", "member_expression"):
@@ -455,8 +456,8 @@ class Interpreter:
         )
         word = next((w for w in words if isinstance(w, Word)), None)
         for row in table.named_children if word is not None else ():
-            about = literal(row, self.constants) if row.type == "object" else None
-            name = about.get("name", about.get("command")) if isinstance(about, dict) else None
+            told = literal(row, self.constants) if row.type == "object" else None
+            name = told.get("name", told.get("command")) if isinstance(told, dict) else None
             if isinstance(name, str) and name:
                 yield from self._handled(
                     row, Test(word.place if word else 0, [name]), line_of(row), env, known, callers
@@ -471,15 +472,3 @@ def _also(command: Command, test: Test) -> Command:
         others = ((*words[:place], other, *words[place + 1 :]) for words in spellings for other in test.labels[1:])
         command.aliases += islice(others, max(0, MAX_ALIASES - len(command.aliases)))
     return command
-
-
-def _about(row: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    """(description, usage, aliases) of an object about a command."""
-    texts = {key: one_line(v) for key, v in row.items() if isinstance(v, str)}
-    aliases = row.get("aliases", row.get("alias", []))
-    aliases = [aliases] if isinstance(aliases, str) else aliases
-    return (
-        next((texts[key] for key in DESCRIPTION_KEYS if key in texts), ""),
-        next((texts[key] for key in ("usage", "syntax") if key in texts), ""),
-        [a for a in aliases if isinstance(a, str) and a] if isinstance(aliases, list) else [],
-    )

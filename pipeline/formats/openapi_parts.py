@@ -104,11 +104,16 @@ def resolve(pointer: str, data: Any) -> Iterator[Any]:
     yield data
 
 
+def beside(path: str, file: str) -> str:
+    """The path from the project's root of a file that the one at `path` names from where it lies."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
+
+
 def _absolute_reference(reference: str, path: str) -> str:
     file, mark, pointer = reference.partition("#")
     if "://" in file:
         return reference
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+    place = beside(path, file) if file else path
     return f"{place}{mark or '#'}{pointer}"
 
 

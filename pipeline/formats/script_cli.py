@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.formats import command_classes
-from pipeline.formats.command_tree import Spec, about, child_of, leaves, parameters_of, split_spec
+from pipeline.formats.command_texts import about
+from pipeline.formats.command_tree import Spec, child_of, leaves, parameters_of, split_spec
 from pipeline.formats.console import command_page
 from pipeline.formats.page import Pages
 from pipeline.formats.typed_input import bare, patterns

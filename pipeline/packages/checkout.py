@@ -172,15 +172,10 @@ class Checkout:
             return []
         if any("\n" in name for name in names):
             return [name for name in names if "\n" in name]
-        settings = self._settings
         differing = names
         for how in (["--no-filters"], []):  # as it lies there, then as git would store it (line ends, `ident`)
             listed = "\n".join(differing).encode("utf-8", "surrogateescape") + b"\n"
-            oids = git(
-                "hash-object", *how, "--stdin-paths", cwd=self.folder,
-                timeout=settings.timeout_seconds, allow_file=settings.allow_file, data=listed,
-                environment={"GIT_CEILING_DIRECTORIES": str(self.folder.resolve().parent)},
-            ).decode().split()  # fmt: skip
+            oids = self._run("hash-object", *how, "--stdin-paths", at=self.folder, data=listed).decode().split()
             differing = [name for name, oid in zip(differing, oids, strict=True) if wanted[name] != oid]
             if not differing:
                 break
@@ -284,13 +279,14 @@ class Checkout:
     def _here(self, *arguments: str) -> bytes:
         return self._run(*arguments, at=self.folder)
 
-    def _run(self, *arguments: str, at: Path | None = None) -> bytes:
+    def _run(self, *arguments: str, at: Path | None = None, data: bytes = b"") -> bytes:
         settings = self._settings
         # without its own .git a folder would be taken for a part of the project's repository
         above = {"GIT_CEILING_DIRECTORIES": str(at.resolve().parent)} if at is not None else None
         return git(
-            *arguments, cwd=at, timeout=settings.timeout_seconds, allow_file=settings.allow_file, environment=above
-        )
+            *arguments, cwd=at, timeout=settings.timeout_seconds, allow_file=settings.allow_file,
+            data=data, environment=above,
+        )  # fmt: skip
 
 
 def flatten(folder: Path, path: str) -> None:

@@ -6,10 +6,10 @@ are looked into: a file is of a kind where the kind's own reader finds enough in
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -159,7 +159,7 @@ class _Looks:
                     found[path] = text
         for path, text in list(found.items()):  # what a description refers to, by path
             for reference in _REFERENCE.findall(text):
-                place = posixpath.normpath(posixpath.join(posixpath.dirname(path), reference))
+                place = openapi_parts.beside(path, reference)
                 if place in self._reasons and place not in found:
                     found[place] = self._text(place)
         parts = openapi_parts.gather([(text, path) for path, text in sorted(found.items())])
@@ -306,11 +306,9 @@ class _Looks:
     @staticmethod
     def _tried(read: Callable[..., _T], *given: Any) -> _T | None:
         """What a reader finds; None where it fails or takes too long."""
-        try:
-            with deadline(SECONDS):
-                return read(*given)
-        except Exception:
-            return None
+        with suppress(Exception), deadline(SECONDS):
+            return read(*given)
+        return None
 
 
 def _counted(number: int, noun: str, plural: str = "") -> str:

@@ -31,7 +31,7 @@ MAX_NUMBER = 10**12
 """Numbers of notes and insights are below it: SQLite's own end leaves no room for the next one."""
 
 _INSIGHT_ID = re.compile(r"[A-Za-z]{1,8}-[0-9]{1,9}")
-_NUMBERS = frozenset({"id", "val", "confidence", "evidence_count", "pinned", "access_count", "archived"})
+_NUMBERS = frozenset({"val", "confidence", "evidence_count", "pinned", "access_count", "archived"})
 _JSON_COLUMNS = ("tags", "relations", "link_provenance")
 
 _READ = {
@@ -125,9 +125,7 @@ class _Merge:
         """Delete what was deleted there, unless it was changed here since; remember the latest deletions."""
         for uid, deleted_at in self._gone.items():
             here = self._here(uid)
-            if here is not None and (
-                _stamp(here) > deleted_at or (uid.startswith(RULE) and _stamp(here) == deleted_at)
-            ):
+            if here is not None and _outlives(uid, here, deleted_at):
                 self.conflicts.append(f"{_label(here)} was deleted there; the one here is later and was kept")
                 self._connection.execute("DELETE FROM syntropy_gone WHERE uid = ?", (uid,))
                 continue
@@ -208,11 +206,8 @@ class _Merge:
         )
 
     def _is_gone(self, row: Row) -> bool:
-        if row["uid"] not in self._gone:
-            return False
-        # a rule that was deleted and set again within a second has the same identity: the one that lives is meant
-        later = self._gone[row["uid"]] > _stamp(row)
-        return later or (self._gone[row["uid"]] == _stamp(row) and not row["uid"].startswith(RULE))
+        uid = row["uid"]
+        return uid in self._gone and not _outlives(uid, row, self._gone[uid])
 
     def _here(self, uid: str) -> Row | None:
         """The row of an identity in this file."""
@@ -277,6 +272,11 @@ def _label(row: Mapping[str, Any]) -> str:
     return f"rule {row['label']}" if row["type"] == "rule" else f"note {row['id']}"
 
 
+def _outlives(uid: str, row: Mapping[str, Any], deleted_at: str) -> bool:
+    """Was a row changed after it was deleted? A rule set again within the second has its old identity, and lives."""
+    return _stamp(row) > deleted_at or (_stamp(row) == deleted_at and uid.startswith(f"{RULE}:"))
+
+
 def _kind(table: str, row: Mapping[str, Any]) -> str:
     if table == "user_entities":
         return INSIGHT
@@ -332,23 +332,23 @@ def _problem(table: str, row: Row) -> str:
         if not isinstance(row.get(name), str):
             return f"{name} is not text"
     if table == "entries" and not (isinstance(row.get("id"), int) and 0 < row["id"] < MAX_NUMBER):
-        return "id is not a number that can be"
+        return f"id is not a number from 1 to {MAX_NUMBER - 1}"
     if table == "user_entities" and not _INSIGHT_ID.fullmatch(row["id"]):
         return f"id {row['id'][:20]!r} is not that of an insight"
     if table == "insight_seq" and not (isinstance(row.get("val"), int) and 0 <= row["val"] < MAX_NUMBER):
-        return "val is not a number that can be"
+        return f"val is not a number from 0 to {MAX_NUMBER - 1}"
     if table == "user_relations" and not all(
         isinstance(row.get(k), str) for k in ("from_id", "relation_type", "to_id")
     ):
-        return "a relation names no two things"
+        return "a relation lacks one of its two ends, or its type"
     if table == "user_embeddings" and not isinstance(row.get("entity_id"), str):
         return "entity_id is not text"
     for name, value in row.items():
-        if name in _NUMBERS and name != "id" and not isinstance(value, int | float | None):
+        if name == "id":
+            continue  # each table has ids of its own kind, looked at above
+        if name in _NUMBERS and not isinstance(value, int | float | None):
             return f"{name} is not a number"
-        if (name == "id" and table == "user_entities") or name in _NUMBERS:
-            continue
-        if not isinstance(value, str | None):
+        if name not in _NUMBERS and not isinstance(value, str | None):
             return f"{name} is not text"
     for name in _JSON_COLUMNS:
         if name in row:
