@@ -29,6 +29,7 @@ dev: .venv/.builder ## the Dagster UI on the demo project
 
 docs: .venv/.tests ## regenerate the generated pages and tables
 	$(BIN)/python -m tests.generated_folds
+	$(BIN)/python -m tests.generated_common_words
 	$(BIN)/python -m tests.generated_docs
 
 wheel: .venv/.tests ## a wheel in dist/

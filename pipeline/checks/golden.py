@@ -13,7 +13,8 @@ def golden_queries(subject: Subject) -> CheckResult:
     """nDCG@10 of the configured mode on `eval.queries` has not fallen by more than `eval.tolerance`.
 
     Passes where no queries are configured, where no baseline was stored, and where the baseline was
-    measured differently (it says so: store a new one).
+    measured differently (it says so: store a new one). Likewise the shares of questions without an answer that are told
+    apart, and of those with one that are taken for such, may not get worse by more than `eval.abstention_tolerance`.
     """
     config = subject.config
     if not config.eval.queries:
@@ -28,6 +29,8 @@ def golden_queries(subject: Subject) -> CheckResult:
     finally:
         knowledge.close()
     figures: dict[str, object] = {"queries": len(golden), "mode": mode, **found.scores[mode][""]}
+    if "caught" in found.abstention[mode]:
+        figures |= found.abstention[mode]
     if found.absent:
         figures["expected, but in no document"] = ", ".join(found.absent)
     baseline = subject.root / config.eval.baseline
@@ -38,7 +41,10 @@ def golden_queries(subject: Subject) -> CheckResult:
         change = compare(found, stored)[mode]["ndcg@10"]
     except (KeyError, UsageError) as error:
         return CheckResult(True, {**figures, "baseline": f"not comparable: {error}"})
-    passed = change >= -config.eval.tolerance
+    before = stored.get("abstention", {}).get(mode, {})
+    less = float(before.get("caught", 0.0)) - found.abstention[mode].get("caught", 0.0)
+    more = found.abstention[mode].get("flagged", 0.0) - float(before.get("flagged", 1.0))
+    passed = change >= -config.eval.tolerance and max(less, more) <= config.eval.abstention_tolerance
     figures |= {"change of ndcg@10": change, "tolerance": config.eval.tolerance, "baseline": config.eval.baseline}
     if not passed:
         figures["got worse"] = "; ".join(

@@ -31,6 +31,7 @@ from syntropy.contract.schema import (
     WINDOWS,
     Table,
 )
+from syntropy.search.absence import DECIDING
 
 if TYPE_CHECKING:
     from pipeline.engine.context import Build, Inputs
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 WINDOWS_OF = ("embed.engine", "embed.model", "embed.revision", "embed.window_tokens", "embed.window_overlap")
 """Settings that decide how texts are cut into windows and what their vectors are; whether there are any is another."""
+
+SCORES_OF = tuple(f"search.{name}" for name in (*DECIDING, "profile"))
+"""Settings of search that the stored thresholds hold for."""
 
 SCAN = "source_files"
 PUBLICATION = "publication"
@@ -170,7 +174,7 @@ STAGES: tuple[Stage, ...] = (
             "drift.diagnostics",
             "violations",
         ),
-        config=("ranking", "store", "embed.enabled", "project", "synonyms"),
+        config=("ranking", "store", "embed.enabled", "project", "synonyms", *SCORES_OF),
         outside=lambda build: build.outside_of_database,
         artifact=DATABASE,
         group="artifacts",

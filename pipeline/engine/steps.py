@@ -37,11 +37,13 @@ from pipeline.render.index_json import index_document, render_json
 from pipeline.render.index_md import estimate_tokens, render_index_md
 from pipeline.render.query_script import render_query_script
 from pipeline.sources.scan import packages_of, read_all
+from pipeline.store.calibration import calibrated
 from pipeline.store.writer import build_database
 from pipeline.tag.tagging import tag_documents
 from syntropy.contract.errors import BuildError
 from syntropy.contract.published import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, QUERY_SCRIPT
 from syntropy.contract.schema import DIAGNOSTICS, SOURCES
+from syntropy.search.profiles import resolved_profile
 from syntropy.store.encoder import FACTS, GRAPH, TOKENIZER
 
 
@@ -187,7 +189,15 @@ def search_database(build: Build, inputs: Inputs) -> Made:
         store=build.config.store,
         meta=database_meta(build, inputs.digest),
     )
-    facts = {"rows": stored.rows, "hashes": stored.hashes, "hnsw": stored.hnsw}
+    encoder = build.embedder.query_encoder() if vectors is not None and vectors.height else None
+    limits = calibrated(
+        target,
+        resolved_profile(build.config.search),
+        encoder,
+        method=digest(build.config.canonical_json("ranking", "chunk", "embed")),
+        former=build.facts_of("search_database").get("absence", {}),
+    )
+    facts = {"rows": stored.rows, "hashes": stored.hashes, "hnsw": stored.hnsw, "absence": limits._asdict()}
     return Made(facts=facts, figures={"bytes": target.stat().st_size})
 
 

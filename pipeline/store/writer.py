@@ -88,9 +88,28 @@ def build_database(
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
+    _check_closed(path)
+    return Stored(rows, hashes, hnsw)
+
+
+def add_meta(path: Path, facts: Mapping[str, str]) -> None:
+    """Add rows of `meta` to a closed database, or replace them. Raises BuildError as `build_database` does."""
+    connection = duckdb.connect(str(path), config={"autoload_known_extensions": "false"})
+    try:
+        load_extension(connection, "fts")
+        if connection.execute("SELECT 1 FROM meta WHERE key = 'hnsw' AND value = 'true'").fetchone():
+            load_extension(connection, "vss")  # or the index could not be written back
+            connection.execute("SET hnsw_enable_experimental_persistence = true")
+        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(facts.items()))
+        connection.execute("CHECKPOINT")
+    finally:
+        connection.close()
+    _check_closed(path)
+
+
+def _check_closed(path: Path) -> None:
     if log_beside(path).exists():
         raise BuildError(f"{path} was closed with a write-ahead log beside it", hint="check the disk, then build again")
-    return Stored(rows, hashes, hnsw)
 
 
 def logical_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..contract.untrusted import sealed
-from ..tools.call import Desk
+from ..tools.desk import Desk
 from ..tools.formats import definitions
 from ..tools.knowledge_tools import get_overview
 from ..tools.prompts import tools_first, without_tools

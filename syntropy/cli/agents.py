@@ -117,7 +117,7 @@ def chat(given: argparse.Namespace) -> int:
 
 def context(given: argparse.Namespace) -> int:
     """Print a context pack."""
-    from syntropy.tools.call import Desk
+    from syntropy.tools.desk import Desk
     from syntropy.tools.edition import Edition
     from syntropy.tools.packs import context_pack
 

@@ -14,6 +14,7 @@ from syntropy.contract.files import write_text
 from syntropy.read.evaluation import METRICS, Evaluation, compare, evaluate, read_baseline, read_golden
 from syntropy.read.evaluation import fallen as worse
 
+_SAID = {"caught": "of questions without an answer caught", "flagged": "of the others flagged"}
 _MODES = ("fast", "semantic", "hybrid")
 
 
@@ -79,6 +80,9 @@ def _print_table(found: Evaluation, changes: dict[str, dict[str, float]]) -> Non
             count = found.queries[intent]
             cells = "".join(f"{values[name]:>12.4f}" for name in METRICS)
             print(f"{mode:<10}{printable(intent) or 'all':<16}{count:>8}{cells}")
+    for mode, shares in found.abstention.items():
+        if "caught" in shares:
+            print(f"{mode}: " + ", ".join(f"{share:.0%} {_SAID[name]}" for name, share in shares.items()))
     for mode, change in changes.items():
         print(f"{mode} against the baseline: " + ", ".join(f"{name} {change[name]:+.4f}" for name in METRICS))
 

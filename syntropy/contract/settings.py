@@ -206,6 +206,9 @@ class SearchConfig:
     fusion: Literal["convex", "rrf"] = _doc("how both rankings become one: scores (convex) or ranks (rrf)", "convex")
     lexical_weight: float = _doc("weight of the lexical ranking", 0.5, at_least=0)
     semantic_weight: float = _doc("weight of the semantic ranking", 0.5, at_least=0)
+    document_weight: float = _doc(
+        "part of a passage's lexical score that its whole document gives", 0.15, at_least=0, at_most=1
+    )
     semantic_floor: float = _doc(
         "without any word in common, a passage needs this cosine to be a hit", 0.3, at_least=0, at_most=1
     )
@@ -221,6 +224,12 @@ class EvalConfig:
     queries: str = _doc("file of golden queries (JSONL) below the project; empty: none", "")
     baseline: str = _doc("file of the stored figures (`syntropy eval --save`)", "eval-baseline.json")
     tolerance: float = _doc("how much nDCG@10 of search.mode may fall below the baseline", 0.02, at_least=0, at_most=1)
+    abstention_tolerance: float = _doc(
+        "how much the share of absent questions caught may fall, and of others flagged rise",
+        0.05,
+        at_least=0,
+        at_most=1,
+    )
 
 
 @dataclass(frozen=True)

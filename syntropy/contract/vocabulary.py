@@ -74,6 +74,15 @@ STOP_WORDS: tuple[str, ...] = (
 )  # fmt: skip
 """Lucene's English stop words (org.apache.lucene.analysis.en.EnglishAnalyzer)."""
 
+QUERY_STOP_WORDS: tuple[str, ...] = (
+    "what", "which", "who", "whom", "whose", "when", "where", "why", "how",
+    "do", "does", "did", "can", "could", "should", "would", "shall", "may", "might", "must",
+    "am", "is", "are", "was", "were", "be", "been", "being", "have", "has", "had", "there",
+    "i", "me", "my", "we", "us", "our", "you", "your",
+)  # fmt: skip
+"""Question words, auxiliaries and pronouns: how something is asked, not what. The index holds them (`what` may stand in
+quotes); a query of other words leaves them out (+.007 nDCG@10 over nine sets, decision 24)."""
+
 STEMMER = "porter"
 """Snowball's `porter`: frozen since 1980, so DuckDB's copy and any PyStemmer agree word for word."""
 

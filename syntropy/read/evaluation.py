@@ -1,7 +1,8 @@
 """Retrieval quality on golden queries: nDCG@10, MRR@10, Recall@k and Hit@1, by mode and intent.
 
 A golden query is a line of JSON: `{"query": …, "relevant": ["path", …] or {"path": grade}, "intent": …}`.
-nDCG uses linear gains, as trec_eval does. A document counts by its best passage.
+nDCG uses linear gains, as trec_eval does. A document counts by its best passage. `"relevant": []` is a question that
+has no answer here: of those counts how many are said to have none (`caught`), of the others how many are (`flagged`).
 """
 
 from __future__ import annotations
@@ -30,12 +31,15 @@ DEPTH = 100
 GREP = "grep"
 """Name of the baseline: documents by how many of the query's words they contain."""
 
+ABSTENTION = ("caught", "flagged")
+"""Shares: questions without an answer that are told apart, and those with one that are taken for such."""
+
 METRICS = ("ndcg@10", "mrr@10", "recall@10", "recall@100", "hit@1")
 
 
 @dataclass(frozen=True)
 class Golden:
-    """One golden query; `relevant` maps a path to its grade (above 0)."""
+    """One golden query; `relevant` maps a path to its grade (above 0), and is empty where there is no answer."""
 
     query: str
     relevant: Mapping[str, int]
@@ -66,12 +70,15 @@ class Evaluation:
     """Paths that are expected and are in no document: their queries count as missed."""
     by_query: dict[str, dict[str, float]]
     """Mode -> query -> nDCG@10."""
+    abstention: dict[str, dict[str, float]]
+    """Mode -> caught, flagged (see `ABSTENTION`); caught only where the set has questions without an answer."""
 
     def as_dict(self) -> dict[str, Any]:
         """Its fields as plain data, for JSON."""
         return {
             "scores": self.scores,
             "queries": self.queries,
+            "abstention": self.abstention,
             "facts": self.facts,
             "absent": self.absent,
             "by_query": self.by_query,
@@ -113,6 +120,8 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
     """Ask every query in every mode, and the grep baseline. Raises UsageError where a mode cannot be measured."""
     texts = knowledge.texts()
     absent = sorted({path for item in golden for path in item.relevant} - {path for path, _ in texts})
+    answerable = [item for item in golden if item.relevant]
+    absent_of: dict[str, list[tuple[bool, bool]]] = {mode: [] for mode in modes}
     runs: dict[str, list[dict[str, float]]] = {}
     misses: list[Miss] = []
     for mode in modes:
@@ -121,6 +130,9 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
             found = knowledge.search(item.query, mode=mode, limit=DEPTH, hits_per_document=1)
             if found.mode != mode and mode != "auto":
                 raise UsageError(f"mode {mode} cannot be measured: {found.warning}", hint=install_command("semantic"))
+            absent_of[mode].append((not item.relevant, bool(found.not_here)))
+            if not item.relevant:
+                continue
             # a copy that was folded into a hit was found, too
             paths = [
                 next((copy for copy in hit.copies if copy in item.relevant), hit.citation.path)
@@ -134,21 +146,32 @@ def evaluate(knowledge: Knowledge, golden: Sequence[Golden], modes: Sequence[str
                 first = {hit.citation.path: dict(hit.explanation) for hit in found.hits[:1]}
                 expected = {h.citation.path: dict(h.explanation) for h in found.hits if h.citation.path in places}
                 misses.append(Miss(item.query, mode, places, paths[:5], first | expected))
-    runs[GREP] = [metrics(_grep(texts, item.query), item.relevant) for item in golden]
-    intents = ["", *sorted({item.intent for item in golden if item.intent})]
+    runs[GREP] = [metrics(_grep(texts, item.query), item.relevant) for item in answerable]
+    intents = ["", *sorted({item.intent for item in answerable if item.intent})]
     scores = {
         mode: {
-            intent: _means([r for r, item in zip(results, golden, strict=True) if intent in ("", item.intent)])
+            intent: _means([r for r, item in zip(results, answerable, strict=True) if intent in ("", item.intent)])
             for intent in intents
         }
         for mode, results in runs.items()
     }
-    counts = {intent: sum(intent in ("", item.intent) for item in golden) for intent in intents}
+    counts = {intent: sum(intent in ("", item.intent) for item in answerable) for intent in intents}
     by_query = {
-        mode: {item.query: round(result["ndcg@10"], 4) for item, result in zip(golden, runs[mode], strict=True)}
+        mode: {item.query: round(result["ndcg@10"], 4) for item, result in zip(answerable, runs[mode], strict=True)}
         for mode in modes
     }
-    return Evaluation(scores, counts, _facts(knowledge, golden), misses, absent, by_query)
+    abstention = {mode: _abstention(told) for mode, told in absent_of.items()}
+    return Evaluation(scores, counts, _facts(knowledge, golden), misses, absent, by_query, abstention)
+
+
+def _abstention(told: Sequence[tuple[bool, bool]]) -> dict[str, float]:
+    """Shares out of (has no answer, was said to have none)."""
+    found = {}
+    for name, wanted in zip(ABSTENTION, (True, False), strict=True):
+        said = [flagged for missing, flagged in told if missing is wanted]
+        if said:
+            found[name] = round(sum(said) / len(said), 4)
+    return found
 
 
 def metrics(ranked: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
@@ -213,8 +236,8 @@ def _golden(data: Any) -> Golden:
     grades = {path: grade for path, grade in grades.items() if grade > 0}
     if not isinstance(data["query"], str) or not data["query"].strip():
         raise ValueError("the query is empty")
-    if not grades:
-        raise ValueError("nothing is relevant")
+    if not grades and relevant:
+        raise ValueError("nothing is relevant: give [] for a question that has no answer here")
     return Golden(data["query"], grades, str(data.get("intent") or ""))
 
 

@@ -36,6 +36,9 @@ class Question(Protocol):
     def lexical_scores(self, chunks: Sequence[int]) -> dict[int, float]:
         """Summed impacts of given chunks; those without any are left out."""
 
+    def document_scores(self, documents: Sequence[int]) -> dict[int, float]:
+        """Summed impacts of whole documents; see `lexical.document_scores`."""
+
     def top_semantic(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """The chunks nearest to the vector, by their best windows' cosine."""
 

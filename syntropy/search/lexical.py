@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..contract.text import idf
 from .engine import Facts, Scores
 
 if TYPE_CHECKING:
@@ -61,6 +62,49 @@ def scores_of(database: Database, weights: Mapping[str, float], chunks: Sequence
         return {}
     sums, values = _sums(weights)
     return dict(database.rows(f"SELECT * FROM ({sums}) WHERE chunk_id IN ({numbers(chunks)})", values))
+
+
+DOCUMENT_LENGTH = 0.75
+"""How much a document's length counts against it: BM25's usual b (Robertson & Zaragoza 2009), lengths in chunks."""
+
+SATURATED = 0.999
+"""Impacts are stored as FLOAT32: the share of its idf that a term reaches is cut here before it is inverted."""
+
+_OF_DOCUMENTS_SQL = """
+WITH held AS (
+    SELECT term, df, unnest(chunk_ids) AS chunk_id, unnest(impacts) AS impact FROM postings WHERE term IN ({terms})
+), odds AS (
+    SELECT term, df, document_id, sum(x / (1 - x)) AS odds
+    FROM (SELECT *, least(impact / ln(1 + ({chunks} - df + .5) / (df + .5)), {most}) AS x FROM held)
+    JOIN chunks USING (chunk_id) WHERE document_id IN ({documents}) GROUP BY ALL
+)
+SELECT term, df, document_id, odds, chunks FROM odds JOIN (
+    SELECT document_id, count(*) AS chunks FROM chunks WHERE document_id IN ({documents}) GROUP BY document_id
+) USING (document_id)
+"""
+
+
+def document_scores(database: Database, weights: Mapping[str, float], documents: Sequence[int]) -> dict[int, float]:
+    """Impacts of whole documents, summed as those of chunks are; documents without any are left out.
+
+    Each chunk's impact gives back the odds tf'/k1 it was made of; their sum over a document, divided by its length in
+    chunks as BM25 does, is saturated again. Nothing more is stored for it.
+    """
+    if not weights or not documents:
+        return {}
+    sql = _OF_DOCUMENTS_SQL.format(
+        chunks=database.chunk_count,
+        most=SATURATED,
+        terms=", ".join("?" * len(weights)),
+        documents=numbers(documents),
+    )
+    mean = database.chunk_count / max(1, int(database.meta["documents"]))
+    found: dict[int, float] = {}
+    for term, frequency, document, odds, chunks in database.rows(sql, list(weights)):
+        held = odds / (1 - DOCUMENT_LENGTH + DOCUMENT_LENGTH * chunks / mean)
+        impact = idf(database.chunk_count, frequency) * held / (1 + held)
+        found[document] = found.get(document, 0.0) + weights[term] * impact
+    return found
 
 
 def numbers(chunks: Sequence[int]) -> str:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contract.text import idf
 from .engine import Facts, Question, Scores
+from .lexical import DOCUMENT_LENGTH, SATURATED
 from .postings import Floats, Postings
 from .sql_engine import SqlEngine, SqlQuestion
 
@@ -53,6 +55,7 @@ class MemoryEngine(SqlEngine):
         self._masks: OrderedDict[tuple[str, tuple[object, ...]], Mask] = OrderedDict()
         self._vectors: _Vectors | None = None
         self._owners: tuple[list[int], list[str]] | None = None
+        self._lengths: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
         self._names: dict[str, list[tuple[str, int]]] | None = None
         self._originals: dict[int, int] | None = None
         self._lock = threading.Lock()
@@ -123,6 +126,34 @@ class MemoryEngine(SqlEngine):
             chunks, impacts = self._postings.of(term)
             total[chunks] += impacts if weight == 1.0 else impacts * np.float32(weight)
         return total
+
+    def document_impacts(self, weights: Mapping[str, float]) -> Floats:
+        """Impacts of all documents, FLOAT32 [documents + 1]; see `lexical.document_scores`."""
+        owners, norm = self._owners_and_norms()
+        total = np.zeros(len(norm), np.float32)
+        for term, weight in weights.items():
+            chunks, impacts = self._postings.of(term)
+            if len(chunks):
+                most = idf(self.database.chunk_count, len(chunks))
+                share = np.minimum(impacts / most, SATURATED)
+                held = np.bincount(owners[chunks], weights=share / (1 - share), minlength=len(norm)) / norm
+                total += (weight * most * held / (1 + held)).astype(np.float32)
+        return total
+
+    def _owners_and_norms(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The document of each chunk, and how much each document's length counts; places 0 are nobody's."""
+        documents = self._documents_and_paths()[0]
+        with self._lock:
+            if self._lengths is None:
+                owners = np.asarray(documents, np.int32)
+                total = int(self.database.meta["documents"])
+                chunks = np.bincount(owners[1:], minlength=total + 1)
+                mean = self.database.chunk_count / max(1, total)
+                norms: NDArray[np.float64] = np.asarray(
+                    1 - DOCUMENT_LENGTH + DOCUMENT_LENGTH * chunks / mean, np.float64
+                )
+                self._lengths = (owners, norms)
+            return self._lengths
 
     def cosines(self, vector: Sequence[float]) -> Floats:
         """Cosines of all chunks' best windows, FLOAT32 [chunks + 1]; -3 where a chunk has none."""
@@ -213,6 +244,10 @@ class MemoryQuestion(SqlQuestion):
         """As `lexical.scores_of`."""
         return {chunk: float(self._impacts[chunk]) for chunk in chunks if self._impacts[chunk] > 0}
 
+    def document_scores(self, documents: Sequence[int]) -> dict[int, float]:
+        """As `lexical.document_scores`."""
+        return {d: float(self._documents[d]) for d in documents if self._documents[d] > 0}
+
     def top_semantic(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """As `semantic.top`, always exact."""
         if not self._engine.holds_vectors:
@@ -234,6 +269,10 @@ class MemoryQuestion(SqlQuestion):
     @cached_property
     def _impacts(self) -> Floats:
         return self._engine.impacts(self._weights)
+
+    @cached_property
+    def _documents(self) -> Floats:
+        return self._engine.document_impacts(self._weights)
 
     @cached_property
     def _cosines(self) -> Floats:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
+import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..contract.text import identifier_text, idf, index_terms, is_unspaced, words
+from ..contract.vocabulary import QUERY_STOP_WORDS
+from .absence import is_common
 
 if TYPE_CHECKING:
     from ..store.database import Database
-    from .engine import Engine
+    from .engine import Engine, Facts
 
 SYNONYM_SHARE = 0.9
 """All synonyms of a word together weigh less than the weakest hit of the word itself, by this factor."""
 
 LONE_SYNONYM_WEIGHT = 0.5
 """Weight of synonyms of a word that occurs nowhere."""
+
+MISSPELT_FROM = 6
+"""Letters from which a word that occurs nowhere may be a misspelt one: `flink` is not `link`, nor `helm` `help`."""
 
 CORRECTED_WEIGHT = 0.8
 """Weight of the term searched in place of a misspelt one."""
@@ -32,8 +38,10 @@ _WORD_BREAK = r"[^\p{L}\p{N}_]+"
 class QueryTerms:
     """`weights`: term to weight; `best`: the highest score the query's own words could reach.
 
-    `terms` are the query's own, `unknown` those the index lacks; `corrections` (word, nearest term);
-    `synonyms` terms that were added; `phrases` as typed.
+    `terms` are the query's own; `unknown` words, as typed, that the index lacks; `corrections` (word, nearest term):
+    such a word stays among the unknown ones; `synonyms` terms that were added; `phrases` as typed; `missing` the
+    unknown words that say what the query is about (no common words, none that was corrected), `missing_share` (0-1)
+    what they hold of its information.
     """
 
     weights: dict[str, float] = field(default_factory=dict)
@@ -43,23 +51,30 @@ class QueryTerms:
     synonyms: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
     best: float = 0.0
+    missing: list[str] = field(default_factory=list)
+    missing_share: float = 0.0
 
 
 def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
     """Terms of a query with their weights. A word counts as often as it is written (as BM25 has it)."""
     # Pairs of characters stand for a longer run, whose neighbours in the text are not spaces.
-    own = Counter(term for term in index_terms(query) if not (len(term) > 2 and is_unspaced(term)))
-    for term in index_terms(identifier_text(query)):
+    typed = [word for part in told(query).split() if (word := part.strip(_MARKS))]
+    plain = {word: _terms(word) for word in typed}
+    parts = {word: index_terms(identifier_text(word)) for word in plain}
+    own = Counter(term for word in typed for term in plain[word])
+    for term in (term for word in typed for term in parts[word]):
         own.setdefault(term, 1)
     found = QueryTerms(terms=list(own), phrases=_phrases(query))
     groups = {term: _synonyms_of(term, engine.database.synonym_groups) for term in own} if synonyms else {}
     facts = engine.facts([*own, *(s for group in groups.values() for s in group)])
-    misspelt = [term for term in own if term not in facts]
+    found.unknown = [word for word in plain if _is_unknown(plain[word], parts[word], facts)]
+    for term in {term for word in found.unknown for term in parts[word] if len(term) == 1 or term.isdigit()}:
+        if not any(term in plain[word] for word in plain):  # `xk7q2` is not a question about 7
+            del own[term]
+    found.terms = list(own)
     for term, times in own.items():
         if term in facts:
             found.weights[term] = float(times)
-        else:
-            found.unknown.append(term)
         frequency = facts[term][0] if term in facts else 0
         found.best += times * idf(engine.database.chunk_count, frequency)
         added = [s for s in groups.get(term, ()) if s in facts and s not in own]
@@ -74,14 +89,49 @@ def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> Que
         for synonym in added:
             found.weights[synonym] = max(found.weights.get(synonym, 0.0), weight)
             found.synonyms.append(synonym)
-        if term in misspelt:
-            misspelt.remove(term)
     if correct:
-        for term in misspelt:
-            if nearest := _nearest(engine.database, term):
-                found.corrections[term] = nearest
+        for word in found.unknown:
+            if _may_be_misspelt(word) and (nearest := _nearest(engine.database, plain[word][0])):
+                found.corrections[word] = nearest
                 found.weights.setdefault(nearest, CORRECTED_WEIGHT)
+    gone = {word: [t for t in plain[word] if t not in facts and not is_common(t)] for word in found.unknown}
+    found.missing = [word for word, terms in gone.items() if terms and word not in found.corrections]
+    lost = {term for word in found.missing for term in gone[word] if term in own}
+    if found.best:
+        found.missing_share = sum(own[t] for t in lost) * idf(engine.database.chunk_count, 0) / found.best
     return found
+
+
+_MARKS = string.punctuation.replace("_", "") + "“”‘’«»…"
+"""What stands around words as people type them."""
+
+
+def _terms(word: str) -> list[str]:
+    """Terms of a typed word. Pairs of characters stand for a longer run, whose neighbours are not spaces."""
+    return [term for term in index_terms(word) if not (len(term) > 2 and is_unspaced(term))]
+
+
+def _is_unknown(plain: Sequence[str], parts: Sequence[str], facts: Mapping[str, Facts]) -> bool:
+    """Does the index lack a typed word? Of one with parts: its joined form, and one of the parts."""
+    if not plain or all(term in facts for term in plain):
+        return False
+    return not (parts and len(plain) > 1 and parts[0] in facts)
+
+
+def _may_be_misspelt(word: str) -> bool:
+    """Is it a plain word? Names, identifiers and short words are what they are."""
+    return len(word) >= MISSPELT_FROM and word.isalpha() and word.islower()
+
+
+_STOP = frozenset(QUERY_STOP_WORDS)
+_QUOTED_OR_WORD = re.compile(r'"[^"]*"|\S+')
+
+
+def told(query: str) -> str:
+    """The query without the words of asking; as it is where nothing else remains. Quoted words stay."""
+    parts = _QUOTED_OR_WORD.findall(query)
+    shorter = " ".join(part for part in parts if part.startswith('"') or not _STOP.issuperset(words(part)))
+    return shorter if index_terms(shorter) else query
 
 
 def _phrases(query: str) -> list[str]:
@@ -113,15 +163,12 @@ def _synonyms_of(term: str, groups: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _nearest(database: Database, term: str) -> str:
-    """The term nearest to one that occurs nowhere: one edit from 4 letters on, two from 8."""
-    if len(term) < 4 or not term.isalpha():
-        return ""
+    """The term nearest to one that occurs nowhere, with the same first letter: one edit, two from 8 letters on."""
     edits = 1 if len(term) < 8 else 2
     rows = database.rows(
-        # A word keeps its first or its last letter; comparing all words takes ten times as long.
-        "SELECT term FROM postings WHERE (left(term, 1) = ? OR right(term, 1) = ?) AND length(term) BETWEEN ? AND ? "
+        "SELECT term FROM postings WHERE left(term, 1) = ? AND length(term) BETWEEN ? AND ? "
         "AND damerau_levenshtein(term, ?) <= ? AND NOT regexp_matches(term, '[0-9_]') "
-        "ORDER BY damerau_levenshtein(term, ?), term[1] = ? DESC, df DESC, term LIMIT 1",
-        [term[0], term[-1], len(term) - edits, len(term) + edits, term, edits, term, term[0]],
+        "ORDER BY damerau_levenshtein(term, ?), df DESC, term LIMIT 1",
+        [term[0], len(term) - edits, len(term) + edits, term, edits, term],
     )
     return str(rows[0][0]) if rows else ""

@@ -11,6 +11,7 @@ from ..contract.config import SearchConfig
 from ..contract.errors import ConfigError, EncoderError, MissingDependencyError, UsageError
 from ..contract.identity import well_formed
 from ..contract.text import index_terms, name_of
+from .absence import threshold_of, why_absent
 from .filters import NO_FILTERS, SOURCES, Filters
 from .fusion import FULL_SCORE, Candidate, boost, fuse, only
 from .passages import Hit, hydrate
@@ -52,9 +53,10 @@ class Request:
 class Results:
     """Hits, best first, and what was tried.
 
-    `mode` that answered; `terms` looked up, `unknown_terms` the index lacks, `corrections` (term to the
-    nearest one, searched in its place), `synonyms` added; `suggestions` what to try where nothing was
-    found; `warning` what the caller should know (stale sources, no encoder).
+    `mode` that answered; `terms` looked up, `unknown_terms` words, as typed, that the index lacks, `corrections` (word
+    to the nearest one, searched in its place), `synonyms` added; `suggestions` what to try where nothing was
+    found; `warning` what the caller should know (stale sources, no encoder). `not_here`: why the question has no answer
+    here (see `absence`), empty where it seems to have one; the hits are what came nearest then.
     """
 
     query: str
@@ -66,6 +68,7 @@ class Results:
     synonyms: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     warning: str = ""
+    not_here: str = ""
 
 
 def run(engine: Engine, request: Request, *, encoder: Callable[[], Encoder]) -> Results:
@@ -112,7 +115,18 @@ def run(engine: Engine, request: Request, *, encoder: Callable[[], Encoder]) -> 
         tuple(terms.synonyms),
         () if hits else _suggestions(engine.database, terms),
         warning,
+        _not_here(engine.database, mode, terms, settings, best, hits),
     )
+
+
+def _not_here(
+    database: Database, mode: str, terms: QueryTerms, settings: SearchConfig, best: _Best, hits: Sequence[Hit]
+) -> str:
+    """Why the question has no answer here. What bears the asked name is here, whatever its score."""
+    if best.named:
+        return ""
+    limit = threshold_of(database.meta, mode, settings)
+    return why_absent(hits[0].score if hits else 0.0, limit, terms.missing, terms.missing_share)
 
 
 class _Asked(NamedTuple):
@@ -155,8 +169,8 @@ def _best(engine: Engine, question: Question, asked: _Asked, settings: SearchCon
     depth = max(CANDIDATES, settings.limit * 2)
     while True:
         left, right = _candidates(question, asked, passing, depth)
-        found = _fused(question, asked, settings, left, right)
-        owners = engine.owners([c.chunk for c in found])
+        owners = engine.owners(list({chunk: None for side in (left, right) for chunk, _ in side}))
+        found = _fused(question, asked, settings, left, right, owners)
         boost(found, {c: path for c, (_, path) in owners.items()}, keywords, settings)
         found, named = _with_named(engine, asked, passing, found, owners)
         kept, copies = _selected(found, owners, originals, settings)
@@ -175,18 +189,33 @@ def _candidates(question: Question, asked: _Asked, passing: _Passing, depth: int
     )
 
 
-def _fused(question: Question, asked: _Asked, settings: SearchConfig, left: Scores, right: Scores) -> list[Candidate]:
-    """One ranking of both; each candidate gets the score that the other ranking would give it."""
+def _fused(
+    question: Question,
+    asked: _Asked,
+    settings: SearchConfig,
+    left: Scores,
+    right: Scores,
+    owners: Mapping[int, tuple[int, str]],
+) -> list[Candidate]:
+    """One ranking of both; each candidate gets the score that the other ranking would give it.
+
+    The lexical score of a passage is a part of its own and a part of its whole document's: of equal passages that of
+    the document on the subject is the better one.
+    """
     if asked.mode == "semantic":
         return only("semantic", right)
-    best = asked.terms.best or 1.0
-    if asked.mode == "fast":
-        return only("lexical", [(chunk, min(FULL_SCORE, value / best)) for chunk, value in left])
     raw, cosines = dict(left), dict(right)
     raw |= question.lexical_scores([c for c in cosines if c not in raw])
+    whole = question.document_scores(sorted({owners[chunk][0] for chunk in raw})) if settings.document_weight else {}
+    most, part = asked.terms.best or 1.0, settings.document_weight
+    shares = {
+        chunk: min(FULL_SCORE, ((1 - part) * value + part * whole.get(owners[chunk][0], 0.0)) / most)
+        for chunk, value in raw.items()
+    }
+    if asked.mode == "fast":
+        return only("lexical", sorted(shares.items(), key=lambda entry: (-entry[1], entry[0])))
     cosines |= question.semantic_scores([c for c in raw if c not in cosines])
     cosines = {c: value for c, value in cosines.items() if value >= settings.semantic_floor or raw.get(c)}
-    shares = {chunk: min(FULL_SCORE, value / best) for chunk, value in raw.items()}
     ranks = [{chunk: place for place, (chunk, _) in enumerate(side, 1)} for side in (left, right)]
     return fuse(shares, cosines, settings, lexical_ranks=ranks[0], semantic_ranks=ranks[1])
 

@@ -27,6 +27,10 @@ class SqlQuestion:
         """See `engine.Question`."""
         return lexical.scores_of(self._database, self._weights, chunks)
 
+    def document_scores(self, documents: Sequence[int]) -> dict[int, float]:
+        """See `engine.Question`."""
+        return lexical.document_scores(self._database, self._weights, documents)
+
     def top_semantic(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """See `engine.Question`."""
         return semantic.top(self._database, self._vector, where=where, parameters=parameters, limit=limit)

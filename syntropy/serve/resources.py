@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from ..contract.errors import DocumentNotFoundError
 from ..contract.published import INDEX_MD, MANIFEST, locate
 from ..contract.untrusted import fenced, visible
-from ..tools.call import Desk
+from ..tools.desk import Desk
 from ..tools.edition import Edition
 from ..tools.knowledge_tools import get_overview, published
 

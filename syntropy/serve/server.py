@@ -20,7 +20,7 @@ from ..contract.errors import SyntropyError
 from ..contract.times import now
 from ..contract.untrusted import visible
 from ..notes.notebook import now_utc
-from ..tools.call import Desk
+from ..tools.desk import Desk
 from ..tools.prompts import INSTRUCTIONS, tools_first
 from ..tools.table import Tool
 from ..tools.toolbox import Toolbox

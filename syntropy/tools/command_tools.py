@@ -7,7 +7,7 @@ from typing import Any
 from ..contract.identity import Citation
 from ..contract.untrusted import Data
 from ..read.citations import proven
-from .call import CONCISE_TOKENS, DETAILED_TOKENS, Desk, following, page
+from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, following, page
 
 MOST_RELATED = 20
 MOST_CATEGORIES = 20

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..contract.untrusted import Data
 from ..read.graph import TACIT, Edge, Node
-from .call import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fitting, following, page, position
+from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fitting, following, page, position
 
 FEW_EDGES, MOST_EDGES = 10, 60
 """Relations in an answer, concise and detailed; `get_neighbors` pages through all."""

@@ -18,7 +18,7 @@ from ..read.documents import line_range
 from ..search.filters import SOURCES
 from ..search.passages import Hit
 from ..store.database import Database
-from .call import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fit, fitting, following, kept_in, page, position
+from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fit, fitting, following, kept_in, page, position
 from .packs import MIN_BUDGET, context_pack
 
 SEARCH_TOKENS = 1_200

@@ -12,7 +12,7 @@ from ..notes.insights import Insight
 from ..notes.note_links import Link
 from ..notes.notebook import SAVED
 from ..notes.store import NotesError
-from .call import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fit, fitting, following, position
+from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fit, fitting, following, position
 
 _SINCE = re.compile(r"\d{4}-\d{2}-\d{2}")
 

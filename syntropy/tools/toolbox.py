@@ -18,7 +18,7 @@ from ..contract.untrusted import Data, sealed
 from ..contract.vocabulary import ENTITY_KINDS
 from ..notes.notebook import now_utc
 from ..read.knowledge import Knowledge
-from .call import Desk, fit
+from .desk import Desk, fit
 from .edition import Publication
 from .table import GROUPS, Tool, of_groups
 

@@ -9,7 +9,7 @@ import pytest
 
 import syntropy
 from syntropy.contract.errors import BuildError, UsageError
-from syntropy.read.evaluation import GREP, compare, evaluate, metrics, read_golden
+from syntropy.read.evaluation import GREP, Golden, compare, evaluate, metrics, read_golden
 from syntropy.read.federation import Federation
 from tests.conftest import ROOT
 from tests.quick import build
@@ -48,7 +48,7 @@ def test_metrics_by_hand():
         "{",
         '{"query": "x"}',
         '{"query": "", "relevant": ["a"]}',
-        '{"query": "x", "relevant": []}',
+        '{"query": "x", "relevant": {"docs/a.md": 0}}',
         '{"query": "x", "relevant": [1]}',
         '{"query": "x", "relevant": "docs/a.md"}',
     ],
@@ -58,6 +58,19 @@ def test_a_bad_line_is_named(tmp_path, line):
     path.write_text(GOLDEN + line + "\n")
     with pytest.raises(UsageError, match="q.jsonl:3"):
         read_golden(path)
+
+
+def test_questions_without_an_answer_count_apart(demo):
+    golden = [
+        Golden("how do we retry failed carrier webhooks?", {"docs/guides/retries.md": 1}),
+        Golden("how do I deploy the Terraform module to Kubernetes", {}),
+        Golden("configure SAML single sign-on with Okta", {}),
+    ]
+    with syntropy.open(demo / "build") as knowledge:
+        found = evaluate(knowledge, golden, ["hybrid", "fast"])
+    assert found.queries[""] == 1
+    assert found.abstention["hybrid"] == {"caught": 1.0, "flagged": 0.0}
+    assert found.abstention["fast"]["flagged"] == 0.0
 
 
 def test_every_mode_beats_grep_on_the_demo(demo):
