@@ -199,12 +199,17 @@ class _Numbers:
         return frame.select(columns)
 
     def names(self) -> pl.DataFrame:
-        """`names`: folded titles and aliases."""
-        documents = self._with_document(self._tables["documents"].select("document", "title", "key", "aliases"))
+        """`names`: folded titles, aliases and file names."""
+        columns = ("title", "key", "path", "aliases")
+        documents = self._with_document(self._tables["documents"].select("document", *columns))
         rows = {
             (name, number, origin)
-            for number, title, key, aliases in documents.select("document_id", "title", "key", "aliases").iter_rows()
-            for origin, text in (("title", title), *(("alias", alias) for alias in (key, *aliases)))
+            for number, title, key, path, aliases in documents.select("document_id", *columns).iter_rows()
+            for origin, text in (
+                ("title", title),
+                *(("alias", alias) for alias in (key, *aliases)),
+                *(("file", name) for name in {path, path.rpartition("/")[2]} if "#" not in path),
+            )
             if (name := name_of(text))
         }
         return pl.DataFrame(

@@ -350,11 +350,11 @@ POSTINGS = _table(
 
 NAMES = _table(
     "names",
-    "titles, aliases and keys as they are compared with a query: folded words, one space between",
+    "titles, aliases, keys and file names as they are compared with a query: folded words, one space between",
     "name document_id origin",
-    Column("name", "VARCHAR", "folded title, alias or key"),
+    Column("name", "VARCHAR", "folded title, alias, key or file name"),
     Column("document_id", "INTEGER", "the document"),
-    Column("origin", "VARCHAR", "title, or alias (also for keys)"),
+    Column("origin", "VARCHAR", "title, alias (also for keys), or file (path and base name)"),
 )
 
 META = _table(

@@ -209,6 +209,7 @@ class SearchConfig:
     document_weight: float = _doc(
         "part of a passage's lexical score that its whole document gives", 0.15, at_least=0, at_most=1
     )
+    second_look: bool = _doc("look at names, headings and texts of the best candidates again", True)
     semantic_floor: float = _doc(
         "without any word in common, a passage needs this cosine to be a hit", 0.3, at_least=0, at_most=1
     )

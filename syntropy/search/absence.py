@@ -37,8 +37,8 @@ _FORM = "how do I use {} {} for {}"
 _SEED = 7
 _SHORTEST, _LONGEST = 4, 14
 
-DECIDING = ("fusion", "lexical_weight", "semantic_weight", "document_weight", "semantic_floor", "rrf_k", "path_boost",
-            "index_boost", "synonyms")  # fmt: skip
+DECIDING = ("fusion", "lexical_weight", "semantic_weight", "document_weight", "second_look", "semantic_floor", "rrf_k",
+            "path_boost", "index_boost", "synonyms")  # fmt: skip
 """Settings that scores depend on: a threshold holds for the ones it was measured with."""
 
 META_KEY = "absence"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..contract.identity import Citation, place_of
 from ..contract.text import index_terms, shape
 from .fusion import Candidate
+from .headings import heading_asked
 from .lexical import numbers
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ _OF_DOCUMENT = ("document_id", "package", "commit", "path", "kind", "scope", "ke
 
 
 class Snippet(NamedTuple):
-    """One line of text, and (start, end) of the words in it that match the query."""
+    """One line of text, (start, end) of the words in it that match the query, and where it begins in the passage."""
 
     text: str
     highlights: tuple[tuple[int, int], ...]
+    start: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Neighbor:
 class Hit:
     """One passage. `score` lies in 0-1: see `lexical`, `semantic` and `fusion` for its meaning by mode.
 
-    `matched_on` names what matched, strongest first: title-exact, alias, title, keyword, tag, heading,
+    `matched_on` names what matched, strongest first: title-exact, alias, file, title, keyword, tag, heading,
     path, summary, content, semantic. `explanation` has each signal's rank, score and contribution.
     """
 
@@ -86,6 +88,8 @@ class Hit:
     text: str = field(repr=False, default="")
     copies: tuple[str, ...] = ()
     """Documents with the same or nearly the same text that would be hits, too: `path` or `package:path`."""
+    focus: int = 0
+    """Offset in `text` of what answers: where a part of it should begin, if it is too long."""
     database: str = ""
     """Which database it comes from, where several are searched at once."""
 
@@ -122,6 +126,7 @@ def hydrate(
     candidates: Sequence[Candidate],
     *,
     terms: set[str],
+    asked: Sequence[str],
     named: Mapping[int, str],
     starts: Mapping[int, int],
     neighbors: int,
@@ -129,23 +134,27 @@ def hydrate(
 ) -> list[Hit]:
     """Hits in the order of the candidates.
 
-    `terms` that were looked up; `named` (chunk: title-exact or alias); `starts` (chunk: offset in the
-    document of the window that is nearest to the query's vector); `copies` (chunk: documents folded into it).
+    `terms` that were looked up, `asked` the query's own; `named` (chunk: title-exact, alias or file); `starts` (chunk:
+    offset in the document of the window that is nearest to the query's vector); `copies` (chunk: documents folded
+    into it).
     """
     if not candidates:
         return []
     chunks = [c.chunk for c in candidates]
-    by_id = _by_id(database, "chunks", _OF_CHUNK, chunks)
+    by_id = rows_by_id(database, "chunks", _OF_CHUNK, chunks)
     owners = sorted({row["document_id"] for row in by_id.values()})
     folded = sorted({document for chunk in chunks for document in copies.get(chunk, ())})
-    documents = _by_id(database, "documents", _OF_DOCUMENT, [*owners, *folded])
+    documents = rows_by_id(database, "documents", _OF_DOCUMENT, [*owners, *folded])
     tags = _tags(database, owners)
     around = _neighbors(database, chunks, neighbors) if neighbors else {}
     hits = []
     for candidate in candidates:
         row = by_id[candidate.chunk]
         document = documents[row["document_id"]]
-        shown = snippet(row["body"], terms, start=starts.get(candidate.chunk, row["char_start"]) - row["char_start"])
+        name = named.get(candidate.chunk, "")
+        near = starts.get(candidate.chunk, row["char_start"]) - row["char_start"]
+        head = 0 if name else heading_asked(row["body"], asked)
+        shown = snippet(row["body"], terms, start=near, head=head)
         hits.append(
             Hit(
                 candidate.score,
@@ -158,11 +167,12 @@ def hydrate(
                 shown.text,
                 shown.highlights,
                 tuple(tags.get(row["document_id"], ())),
-                _matched_on(row, document["path"], terms, named.get(candidate.chunk, ""), candidate),
+                _matched_on(row, document["path"], terms, name, candidate),
                 candidate.chunk,
-                _explanation(candidate, named.get(candidate.chunk, "")),
+                _explanation(candidate, name),
                 tuple(around.get(candidate.chunk, ())),
                 row["body"],
+                focus=shown.start,
                 copies=tuple(
                     place_of(copy["package"], copy["path"])
                     for copy in (documents[number] for number in sorted(copies.get(candidate.chunk, ())))
@@ -172,15 +182,15 @@ def hydrate(
     return hits
 
 
-def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: int = 0) -> Snippet:
+def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: int = 0, head: int = -1) -> Snippet:
     """The stretch of about `length` characters that holds the most distinct terms, on one line.
 
-    Where no term occurs, the stretch from offset `start` on.
+    Where no term occurs, the stretch from offset `start` on; from `head` on, if that is not negative.
     """
     spans = [match.span() for match in _WORD.finditer(shape(body))]
     hits = {word: found for word in {body[a:b] for a, b in spans} if (found := terms & _terms_of(word))}
     matches = [(a, b, hits[body[a:b]]) for a, b in spans if body[a:b] in hits] if hits else []
-    first = _densest(matches, length) if matches else start
+    first = head if head >= 0 else _densest(matches, length) if matches else start
     begin = _line_start(body, first, length)
     end = min(len(body), begin + length)
     if end < len(body):
@@ -195,7 +205,7 @@ def snippet(body: str, terms: set[str], length: int = SNIPPET_LENGTH, *, start: 
     ]
     lead = "…" if body[:begin].strip() else ""
     tail = "…" if body[end:].strip() else ""
-    return Snippet(lead + text + tail, tuple((a + len(lead), b + len(lead)) for a, b in highlights))
+    return Snippet(lead + text + tail, tuple((a + len(lead), b + len(lead)) for a, b in highlights), begin)
 
 
 @lru_cache(maxsize=50_000)
@@ -251,7 +261,9 @@ def _explanation(candidate: Candidate, named: str) -> dict[str, Any]:
     return {**explained, "name": named} if named else explained
 
 
-def _by_id(database: Database, table: str, columns: Sequence[str], ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+def rows_by_id(
+    database: Database, table: str, columns: Sequence[str], ids: Sequence[int]
+) -> dict[int, Mapping[str, Any]]:
     """Rows of one table by its key, the first column. A join of chunks and documents takes ten times as long."""
     names = ", ".join(f'"{name}"' for name in columns)
     rows = database.rows(f"SELECT {names} FROM {table} WHERE {columns[0]} IN ({numbers(ids)})")

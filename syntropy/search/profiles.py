@@ -16,13 +16,23 @@ PROFILES: dict[str, dict[str, Any]] = {
         "semantic_weight": 0.6,
         "rrf_k": 60,
         "document_weight": 0.0,
+        "second_look": False,
         "path_boost": 0.15,
         "index_boost": 0.25,
     },
 }
 """`measured`: the defaults, which won on the development sets; `nocaap`: its architecture, section 5 C."""
 
-_FUSION_KEYS = ("fusion", "lexical_weight", "semantic_weight", "document_weight", "rrf_k", "path_boost", "index_boost")
+_FUSION_KEYS = (
+    "fusion",
+    "lexical_weight",
+    "semantic_weight",
+    "document_weight",
+    "second_look",
+    "rrf_k",
+    "path_boost",
+    "index_boost",
+)
 
 
 def resolved_profile(search: SearchConfig) -> SearchConfig:

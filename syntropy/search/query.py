@@ -39,9 +39,9 @@ class QueryTerms:
     """`weights`: term to weight; `best`: the highest score the query's own words could reach.
 
     `terms` are the query's own; `unknown` words, as typed, that the index lacks; `corrections` (word, nearest term):
-    such a word stays among the unknown ones; `synonyms` terms that were added; `phrases` as typed; `missing` the
-    unknown words that say what the query is about (no common words, none that was corrected), `missing_share` (0-1)
-    what they hold of its information.
+    such a word stays among the unknown ones; `synonyms` terms that were added, `groups` term to its synonyms;
+    `phrases` as typed; `missing` the unknown words that say what the query is about (no common words, none that was
+    corrected), `missing_share` (0-1) what they hold of its information.
     """
 
     weights: dict[str, float] = field(default_factory=dict)
@@ -51,6 +51,7 @@ class QueryTerms:
     synonyms: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
     best: float = 0.0
+    groups: dict[str, list[str]] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     missing_share: float = 0.0
 
@@ -65,7 +66,9 @@ def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> Que
     for term in (term for word in typed for term in parts[word]):
         own.setdefault(term, 1)
     found = QueryTerms(terms=list(own), phrases=_phrases(query))
-    groups = {term: _synonyms_of(term, engine.database.synonym_groups) for term in own} if synonyms else {}
+    found.groups = groups = (
+        {term: _synonyms_of(term, engine.database.synonym_groups) for term in own} if synonyms else {}
+    )
     facts = engine.facts([*own, *(s for group in groups.values() for s in group)])
     found.unknown = [word for word in plain if _is_unknown(plain[word], parts[word], facts)]
     for term in {term for word in found.unknown for term in parts[word] if len(term) == 1 or term.isdigit()}:

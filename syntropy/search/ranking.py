@@ -17,6 +17,7 @@ from .fusion import FULL_SCORE, Candidate, boost, fuse, only
 from .passages import Hit, hydrate
 from .profiles import resolved_profile
 from .query import QueryTerms, analyse, phrase_sql
+from .second_look import look_again
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -37,6 +38,10 @@ MAX_LIMIT = 1_000
 
 ALIAS_SCORE = 0.99
 """Score of a document that has the query as its alias; 1 is left to a title that equals it."""
+
+
+MOST_FILES = 3
+"""Files of one name that are put first; `README.md` is not the name of one of fifty."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ def run(engine: Engine, request: Request, *, encoder: Callable[[], Encoder]) -> 
         engine.database,
         best.candidates,
         terms={*terms.weights, *terms.terms},
+        asked=terms.terms,
         named=best.named,
         starts=question.passages(chunks) if vector else {},
         neighbors=request.neighbors,
@@ -172,6 +178,8 @@ def _best(engine: Engine, question: Question, asked: _Asked, settings: SearchCon
         owners = engine.owners(list({chunk: None for side in (left, right) for chunk, _ in side}))
         found = _fused(question, asked, settings, left, right, owners)
         boost(found, {c: path for c, (_, path) in owners.items()}, keywords, settings)
+        if settings.second_look:
+            found = look_again(engine.database, found, asked.terms.terms, asked.terms.groups)
         found, named = _with_named(engine, asked, passing, found, owners)
         kept, copies = _selected(found, owners, originals, settings)
         if len(kept) >= settings.limit or (len(left) < depth and len(right) < depth):
@@ -223,20 +231,21 @@ def _fused(
 def _with_named(
     engine: Engine, asked: _Asked, passing: _Passing, found: list[Candidate], owners: dict[int, tuple[int, str]]
 ) -> tuple[list[Candidate], dict[int, str]]:
-    """Documents whose title or alias is the query come first, by their best (or first) chunk; `owners` grows."""
+    """Documents whose title, alias or file name is the query come first, with their beginnings; `owners` grows."""
     bearers = engine.named(name_of(asked.query)) if asked.mode != "semantic" else []
     if not bearers:
         return found, {}
     firsts = engine.firsts([d for _, d in bearers], where=passing.where, parameters=passing.parameters)
     owners |= engine.owners([c for c in firsts.values() if c not in owners])
-    scores = {"title": (FULL_SCORE, "title-exact"), "alias": (ALIAS_SCORE, "alias")}
+    scores = {"title": (FULL_SCORE, "title-exact"), "alias": (ALIAS_SCORE, "alias"), "file": (ALIAS_SCORE, "file")}
+    files = {document for origin, document in bearers if origin == "file"}
     at = {c.chunk: c for c in found}
     named: dict[int, str] = {}
     for origin, document in bearers:
-        if document not in firsts:
+        if document not in firsts or (origin == "file" and len(files) > MOST_FILES):
             continue
         score, label = scores[origin]
-        chunk = next((c.chunk for c in found if owners[c.chunk][0] == document), firsts[document])
+        chunk = firsts[document]  # what is called by its name is shown from its beginning
         candidate = at.setdefault(chunk, Candidate(chunk))
         if candidate.score <= score:
             candidate.score = score
@@ -314,5 +323,5 @@ def _suggestions(database: Database, terms: QueryTerms) -> tuple[str, ...]:
     if not stems:
         return ()
     condition = " OR ".join("contains(' ' || name, ' ' || ?)" for _ in stems)
-    rows = database.rows(f"SELECT DISTINCT name FROM names WHERE {condition} ORDER BY name LIMIT 5", stems)
+    rows = database.rows(f"SELECT DISTINCT name FROM names WHERE origin <> 'file' AND ({condition}) ORDER BY name LIMIT 5", stems)
     return tuple(name for (name,) in rows)
