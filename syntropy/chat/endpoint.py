@@ -49,8 +49,10 @@ class Reply:
 class Model(Protocol):
     """What completes a conversation: pieces of text as they come, the whole reply last."""
 
-    def complete(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Iterator[str | Reply]:
-        """Raises ChatError; ToolsRefusedError."""
+    def complete(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, answer: bool = False
+    ) -> Iterator[str | Reply]:
+        """`answer`: no more calls are wanted. Raises ChatError; ToolsRefusedError."""
         ...
 
 
@@ -71,12 +73,14 @@ class EndpointModel:
         self._base_url, self._model = base_url, model
         self._client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=retries)
 
-    def complete(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Iterator[str | Reply]:
+    def complete(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, answer: bool = False
+    ) -> Iterator[str | Reply]:
         """Stream one completion; one that breaks off before its first word is asked for once more. Raises ChatError."""
         for attempt in (1, 2):
             begun = False
             try:
-                for piece in self._stream(messages, tools):
+                for piece in self._stream(messages, tools, answer=answer):
                     begun = True
                     yield piece
             except _BrokenOffError as error:
@@ -85,17 +89,24 @@ class EndpointModel:
             else:
                 return
 
-    def _stream(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Iterator[str | Reply]:
+    def _stream(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, answer: bool
+    ) -> Iterator[str | Reply]:
         import httpx2
         import openai
 
         options: dict[str, Any] = {"tools": list(tools)} if tools else {}
+        if tools and answer:
+            options["tool_choice"] = "none"
         try:
             stream: Any = self._client.chat.completions.create(
                 model=self._model, messages=cast("Any", messages), stream=True, **options
             )
         except openai.APIError as error:
             raise self._explained(error, tools) from error
+        if "application/json" in stream.response.headers.get("content-type", ""):  # it does not stream
+            yield from self._whole(stream.response.read())
+            return
         reply, calls, finished = Reply(), dict[int, list[str]](), False
         try:
             for chunk in stream:
@@ -114,6 +125,25 @@ class EndpointModel:
             raise _BrokenOffError("the stream ended without a reason to finish")
         reply.calls = [Call(parts[0] or f"call-{place}", parts[1], parts[2]) for place, parts in sorted(calls.items())]
         yield reply
+
+    def _whole(self, body: bytes) -> Iterator[str | Reply]:
+        """The reply of an endpoint that answers in one piece, whatever was asked."""
+        from openai.types.chat import ChatCompletion
+
+        try:
+            message = ChatCompletion.model_validate_json(body).choices[0].message
+        except (ValueError, IndexError) as error:
+            raise ChatError(
+                f"{self._base_url} answered with what is not a completion", hint="is it the right address?"
+            ) from error
+        calls = [
+            Call(call.id or f"call-{place}", call.function.name, call.function.arguments)
+            for place, call in enumerate(message.tool_calls or ())
+            if call.type == "function"
+        ]
+        if message.content:
+            yield message.content
+        yield Reply(message.content or "", calls)
 
     def _explained(self, error: Any, tools: Sequence[dict[str, Any]]) -> ChatError:
         import openai

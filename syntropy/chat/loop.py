@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..contract.errors import SyntropyError
 from ..contract.untrusted import sealed
+from ..read.citations import standing
 from ..tools.desk import Desk
 from ..tools.formats import definitions
 from ..tools.knowledge_tools import get_overview
+from ..tools.own_loop import parsed
 from ..tools.prompts import tools_first, without_tools
 from ..tools.toolbox import Answer, Toolbox
+from .cited import Marker
 from .endpoint import Call, Model, Reply, ToolsRefusedError
 
 MAX_ITERATIONS = 3
 """Rounds of tool calls for one question (the seed's `maxIterations`); then the model answers with what it has."""
-
-MAX_SOURCES = 8
-
-_CITED = re.compile(r"[^\s\"'`<>()\[\]]+#L\d+(?:-L\d+)?")
 
 
 class Text(NamedTuple):
@@ -68,6 +66,7 @@ class Chat:
     ) -> None:
         self._model, self._box, self._page, self._limit = model, toolbox, page, max_iterations
         self._messages: list[dict[str, Any]] = []
+        self._shown: list[str] = []
         self._begin(tools=tools)
 
     def ask(self, question: str) -> Iterator[Text | Used | Turn]:
@@ -83,22 +82,30 @@ class Chat:
         yield turn
 
     def _answered(self, turn: Turn) -> Iterator[Text | Used]:
-        read: list[str] = []
+        marker = Marker(self._holds)
+        marker.read(self._shown)
         for rounds in range(self._limit + 1):
             reply = Reply()
             last = rounds == self._limit
-            for piece in self._completed(turn, tools=not last):
+            said = ""
+            for piece in self._completed(turn, last=last):
                 if isinstance(piece, Reply):
                     reply = piece
+                    rest = marker.end()
                 else:
-                    yield Text(piece)
+                    rest = marker.put(piece)
+                if rest:
+                    said += rest
+                    yield Text(rest)
+            reply.text = said
             if not reply.calls or last:
                 break
             turn.answer += reply.text
             self._messages.append(reply.message())
             for call in reply.calls:
                 answer = self._executed(call)
-                read += _citations(answer)
+                marker.read(answer.read)
+                self._shown += answer.read
                 turn.used.append(Used(call.name, call.arguments, answer.error))
                 yield turn.used[-1]
                 self._messages.append({"role": "tool", "tool_call_id": call.id, "content": answer.text})
@@ -112,16 +119,27 @@ class Chat:
             yield Text(said)
         turn.answer += reply.text
         self._messages.append(reply.message())
-        turn.sources = _sources(turn.answer, read)
+        turn.sources = marker.cited
 
-    def _completed(self, turn: Turn, *, tools: bool) -> Iterator[str | Reply]:
-        """One completion; an endpoint that takes no tools is asked without them from then on."""
+    def _holds(self, citation: str) -> bool:
+        """Does it still say what it said, in the build and in the working tree?"""
+        with self._box.publication.current() as edition:
+            try:
+                return standing(edition.knowledge, citation).current
+            except SyntropyError:
+                return False
+
+    def _completed(self, turn: Turn, *, last: bool) -> Iterator[str | Reply]:
+        """One completion; an endpoint that takes no tools is asked without them from then on.
+
+        The last round names the tools as well: strict endpoints refuse tool results without their definitions.
+        """
         try:
-            yield from self._model.complete(self._messages, self._definitions if tools else ())
+            yield from self._model.complete(self._messages, self._definitions, answer=last)
         except ToolsRefusedError as error:
             turn.warning = f"{error.message}: answered from the overview alone"
             self._begin(tools=False)
-            yield from self._model.complete(self._messages, ())
+            yield from self._model.complete(self._messages, (), answer=True)
 
     def _begin(self, *, tools: bool) -> None:
         """Set the system prompt, in front of what was said."""
@@ -139,37 +157,4 @@ class Chat:
 
     def _executed(self, call: Call) -> Answer:
         """The tool's answer; what is not a JSON object is answered with what to do."""
-        try:
-            arguments = json.loads(call.arguments or "{}")
-        except ValueError as error:
-            said = f"the arguments of {call.name} are not JSON: {error}"
-            return Answer({"error": said, "next": "call it again with a JSON object"}, error=True)
-        if not isinstance(arguments, dict):
-            said = f"the arguments of {call.name} are not an object"
-            return Answer({"error": said, "next": "call it again with a JSON object"}, error=True)
-        return self._box.call(call.name, arguments)
-
-
-def _citations(answer: Answer) -> list[str]:
-    """Every citation that an answer names, in its order."""
-    found: list[str] = []
-
-    def walk(value: Any) -> None:
-        if isinstance(value, dict):
-            found.extend(str(v).partition("~")[0] for k, v in value.items() if k == "citation")
-            found.extend(str(c).partition("~")[0] for c in value.get("citations", ()))
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list):
-            for item in value:
-                walk(item)
-
-    walk(answer.structured)
-    return [citation for citation in dict.fromkeys(found) if "#L" in citation]
-
-
-def _sources(answer: str, read: Sequence[str]) -> list[str]:
-    """What was read: the citations that the answer names if it names some, else the first ones."""
-    named = set(_CITED.findall(answer))
-    distinct = list(dict.fromkeys(read))
-    return [c for c in distinct if c in named or c.partition("#L")[0] in answer][:MAX_SOURCES] or distinct[:MAX_SOURCES]
+        return self._box.call(call.name, parsed(call.arguments))

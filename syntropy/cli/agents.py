@@ -77,7 +77,7 @@ def tools(given: argparse.Namespace) -> int:
             if given.project or given.out or given.db:
                 raise
             groups = tuple(group for group in GROUPS if group != "notes")
-    print_json(definitions(of_groups(groups), given.format))
+    print_json(definitions(of_groups(groups), given.format, strict=given.strict))
     return 0
 
 
@@ -124,7 +124,12 @@ def context(given: argparse.Namespace) -> int:
     with opened(given) as knowledge:
         desk = Desk(Edition(knowledge))
         pack = context_pack(
-            knowledge, desk.graph(), " ".join(given.task), budget=given.tokens, saved_rules=desk.saved_rules()
+            knowledge,
+            desk.graph(),
+            " ".join(given.task),
+            budget=given.tokens,
+            saved_rules=desk.saved_rules(),
+            files=given.files,
         )
     warn("; ".join(filter(None, [pack.warning, *desk.warnings])))
     if given.json:

@@ -114,6 +114,8 @@ COMMANDS: tuple[Command, ...] = (
         _option("--path", metavar="GLOB", default="", help="only paths that match, e.g. 'docs/*'"),
         _several("--where", metavar="KEY=VALUE",
                  help="only where the frontmatter says so, e.g. status=executed; may be repeated"),
+        _flag("--all-hits", help="show all hits of a question that has no answer here, not only the nearest"),
+        _option("--category", default="", help="only entries of this category, or category/subcategory"),
         _option("--since", metavar="DATE", default="", help="only documents dated then or later (YYYY-MM-DD)"),
         _option("--until", metavar="DATE", default="", help="only documents dated then or earlier"),
         _option("--per-document", type=int, metavar="N", help="hits one document may take; 0: no cap"),
@@ -302,6 +304,7 @@ COMMANDS: tuple[Command, ...] = (
     ), json=True),
     Command("tools", "agents.tools", "Print the tools as function definitions.", "tools --format openai", "reader", (
         _option("--format", choices=_FORMATS, default="json-schema", help="whose function definitions"),
+        _flag("--strict", help="schemas that constrained decoding takes: every argument required, or null"),
         _TOOLS,
     ), json=True),
     Command("chat", "agents.chat", "Ask a model that looks things up here.", 'chat "How do we retry?"', "reader", (
@@ -315,6 +318,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("context", "agents.context", "Pack what to know for a task.", 'context "add a webhook"', "reader", (
         _option("task", nargs="+", metavar="TASK", help="what is to be done"),
         _option("--tokens", type=int, default=2_000, help="size of the pack, 200 to 100000"),
+        _several("--file", dest="files", metavar="PATH", help="a file it is about: brings the rules for it"),
     ), json=True),
     Command("cite", "agents.cite", "Say whether a citation still holds.", "cite 'docs/faq.md#L3-L9'", "reader", (
         _option("citation", metavar="CITATION", help="path#L12-L17, with ~digest or without"),

@@ -35,6 +35,7 @@ def search(given: argparse.Namespace) -> int:
             where=[_pair(text) for text in given.where],
             since=given.since,
             until=given.until,
+            category=given.category,
             limit=given.limit,
             threshold=given.threshold,
             hits_per_document=given.per_document,
@@ -44,27 +45,34 @@ def search(given: argparse.Namespace) -> int:
         )
         fresh = _fresh(knowledge, given)
     warn(found.warning)
+    hits = found.hits[:1] if found.not_here and not given.all_hits else found.hits
     if given.json or given.format == "json":
         print_json(
             {
                 "query": found.query,
                 "mode": found.mode,
-                "count": len(found.hits),
+                "not_here": found.not_here,
+                "count": len(hits),
                 "unknown_terms": found.unknown_terms,
                 "corrections": dict(found.corrections),
                 "synonyms": list(found.synonyms),
                 "suggestions": list(found.suggestions),
                 "warning": found.warning,
-                "hits": [hit.as_dict(explain=given.explain) for hit in found.hits],
+                "hits": [hit.as_dict(explain=given.explain) for hit in hits],
                 "fresh": [hit._asdict() for hit in fresh],
             }
         )
         return 0 if found.hits or fresh else 1
-    ranked: Sequence[Hit | Fresh] = found.hits
+    if found.corrections:  # before what was found in its place
+        warn("; ".join(f"{word} is found nowhere: searched {near}" for word, near in found.corrections.items()))
+    if found.not_here:
+        more = "; the nearest passage:" if len(hits) == 1 else ""
+        print(f"not here: {printable(found.not_here)}{more}", flush=True)
+    ranked: Sequence[Hit | Fresh] = hits
     if fresh:
         from syntropy.notes.notebook import merged
 
-        ranked = merged(found.hits, fresh)
+        ranked = merged(hits, fresh)
     show = _shower(given, knowledge.project)
     for one in ranked:
         show(one) if isinstance(one, Hit) else _show_fresh(one)
@@ -75,9 +83,7 @@ def search(given: argparse.Namespace) -> int:
         print(f"no hits ({found.mode}; {tried})", file=sys.stderr)
         if found.suggestions:
             print(f"titles that come near: {'; '.join(found.suggestions)}", file=sys.stderr)
-    elif found.corrections:
-        warn("; ".join(f"{word} is found nowhere: searched {near}" for word, near in found.corrections.items()))
-    unknown = [term for term in found.unknown_terms if term not in found.corrections]
+    unknown = [word for word in found.unknown_terms if word not in found.corrections and word not in found.not_here]
     if found.hits and unknown:
         warn(f"found nowhere: {', '.join(unknown)}")
     return 0 if found.hits else 1
@@ -87,7 +93,7 @@ def _fresh(knowledge: Knowledge, given: argparse.Namespace) -> list[Fresh]:
     """Insights and notes for the query; none where documents are filtered, or where there are no notes."""
     filtered = any(
         (given.sources, given.kinds, given.scope, given.packages, given.tags, given.all_tags, given.path, given.where,
-         given.since, given.until)
+         given.since, given.until, given.category)
     )  # fmt: skip
     if filtered or given.no_notes or knowledge.project is None or not knowledge.config.notes.in_search:
         return []

@@ -13,8 +13,17 @@ from ..contract.identity import place_of
 if TYPE_CHECKING:
     from ..store.database import Database
 
-NEAR = 0.5
+NEAR = 0.6
 """Share of matching characters (Ratcliff and Obershelp) below which two names are not near."""
+
+SLIP = 0.7
+"""The same, of two words: above it one is taken for the other, misspelt."""
+
+MOST_NEAR = 5
+
+_POSITIONAL = re.compile(r"<[^>]*>|\[(?!options?\]|flags?\])[^\]]*\]|\{[^}]*\}", re.IGNORECASE)
+_OPTION = re.compile(r"\[?--?[A-Za-z][\w-]*[= ]?(?:<[^>]*>)?\]?")
+"""What a command's title or syntax says of its arguments, and its options with their values."""
 
 _PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|(?<!\S)--?[A-Za-z]\S*")
 """`<email>`, `[options]`, `{id}` and options: what stands for something else, or may be left out."""
@@ -30,6 +39,7 @@ class Command(NamedTuple):
     subcategory: str
     aliases: tuple[str, ...]
     place: str
+    takes_arguments: bool
 
 
 class Match(NamedTuple):
@@ -49,6 +59,7 @@ class Commands:
             "WHERE kind = 'command' ORDER BY title, package, path"
         )
         self.all = [_command(*row) for row in rows]
+        self._parents = [_folded(bare(command.title)) for command in self.all]
         self._names: dict[str, tuple[Command, str]] = {}
         for how, names in (
             ("exact", [(c.title, c) for c in self.all]),
@@ -69,12 +80,28 @@ class Commands:
         words = _folded(name).split()
         for count in range(len(words) - 1, 0, -1):
             known = self._names.get(" ".join(words[:count]))
-            if known is not None and known[1] in ("exact", "alias"):
+            if (
+                known is not None
+                and known[1] in ("exact", "alias")
+                and self._takes(known[0], words[:count], words[count])
+            ):
                 return Match(known[0], "arguments", f"{' '.join(words[count:])} taken for arguments")
-        near = difflib.get_close_matches(_folded(bare(name)), self._names, n=1, cutoff=NEAR)
-        if near:
-            return Match(self._names[near[0]][0], "nearest", _difference(_folded(bare(name)), near[0]))
-        raise DocumentNotFoundError(f"no command is called {name!r}", hint="list_commands names all of them")
+        asked = _folded(bare(name))
+        near = difflib.get_close_matches(asked, self._names, n=MOST_NEAR, cutoff=NEAR)
+        if near and _is_slip(asked, near[0]):
+            return Match(self._names[near[0]][0], "nearest", _difference(asked, near[0]))
+        titles = list(dict.fromkeys(self._names[one][0].title for one in near))
+        hint = "the nearest by name" if titles else "list_commands names all of them"
+        raise DocumentNotFoundError(f"no such command: {name!r}", hint=hint, names=titles)
+
+    def _takes(self, command: Command, name: list[str], first: str) -> bool:
+        """May what follows a command's name be its arguments? An unknown subcommand is not one."""
+        if first.startswith("-"):
+            return True
+        parent = " ".join(name) + " "
+        if any(known.startswith(parent) and known != parent for known in self._parents):
+            return False
+        return command.takes_arguments
 
     def _without_program(self, asked: str) -> Match | None:
         """A command typed with the program's name before it, or without where its entry has it."""
@@ -123,6 +150,15 @@ def _folded(name: str) -> str:
     return " ".join(name.lower().split())
 
 
+def _is_slip(asked: str, known: str) -> bool:
+    """Is it the same name with words misspelt: as many words, each the same or nearly so?"""
+    left, right = asked.split(), known.split()
+    return len(left) == len(right) and all(
+        one == other or difflib.SequenceMatcher(None, one, other).ratio() >= SLIP
+        for one, other in zip(left, right, strict=True)
+    )
+
+
 def _difference(asked: str, found: str) -> str:
     """Which words the asked name has too many, and which are missing."""
     left, right = asked.split(), found.split()
@@ -144,4 +180,6 @@ def _command(
         str(facts.get("subcategory") or ""),
         tuple(aliases),
         place_of(package, path),
+        any(_POSITIONAL.search(_OPTION.sub(" ", str(text))) for text in (title, facts.get("syntax"), *aliases) if text)
+        or bool(facts.get("arguments") or facts.get("args")),
     )

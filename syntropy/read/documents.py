@@ -105,6 +105,9 @@ _PRP = re.compile(r"prp[-_ ]?(\d{1,6}(?:\.\d{1,4}){0,4}|[a-z])", re.IGNORECASE)
 _ENTITY = re.compile(r"([A-Za-z]{2,8})-(\d{1,6})((?:-[A-Za-z]{1,2})?)")
 """`DP-1`, `law-042-s`: ids of canonical sets and insights."""
 
+MOST_NAMED = 5
+"""Documents that a message names, where several are meant."""
+
 _RANGE = re.compile(r"L?(\d{1,9})(?:[-:]L?(\d{1,9}))?")
 _COLUMNS = ", ".join(_Row._fields)
 
@@ -220,8 +223,8 @@ def _found(database: Database, path: str, scope: str, package: str) -> _Found:
         package, wanted = head.partition("@")[0], tail
     wanted = CITED_LINES.sub("", wanted).lstrip("/")
     bare = wanted.partition("#")[0]  # what follows is a part of a file, or a heading's anchor
-    places = dict.fromkeys((wanted, f"{wanted}.md", bare, f"{bare}.md"))
-    for candidate in places:
+    spellings = dict.fromkeys((wanted, f"{wanted}.md", bare, f"{bare}.md"))
+    for candidate in spellings:
         rows = database.rows(
             f"SELECT {_COLUMNS} FROM documents "
             f"WHERE path = ? AND (? = '' OR scope = ?) AND (? = '' OR package = ?) "
@@ -246,6 +249,20 @@ def _found(database: Database, path: str, scope: str, package: str) -> _Found:
     )
     if len(rows) == 1:
         return _Found(_Row(*rows[0]))
+    ending = f"/{wanted.lower()}"
+    rows = database.rows(  # `retries.md`, `guides/retries`: the end of one path only
+        f"SELECT {_COLUMNS} FROM documents WHERE (ends_with(lower(path), ?) OR ends_with(lower(path), ? || '.md')) "
+        "AND (? = '' OR scope = ?) AND (? = '' OR package = ?) ORDER BY package, path LIMIT 6",
+        [ending, ending, scope, scope, package, package],
+    )
+    if len(rows) == 1:
+        return _Found(_Row(*rows[0]))
+    if rows:
+        places = [place_of(row[1], row[2]) for row in rows]
+        more = ", …" if len(rows) > MOST_NAMED else ""
+        raise DocumentNotFoundError(
+            f"{path!r} is the end of several paths", hint=f"say which: {', '.join(places[:MOST_NAMED])}{more}"
+        )
     rows = database.rows(  # `GET /api/v1/bins`, `helios gw users list`: what an entry is called besides its key
         f"SELECT {_COLUMNS} FROM documents WHERE (lower(title) = lower(?) OR list_contains("
         "list_transform(aliases, lambda a: lower(a)), lower(?))) AND (? = '' OR scope = ?) "

@@ -163,6 +163,7 @@ class Knowledge:
         where: Sequence[tuple[str, str]] | Mapping[str, str] = (),
         since: str = "",
         until: str = "",
+        category: str = "",
         limit: int | None = None,
         threshold: float | None = None,
         hits_per_document: int | None = None,
@@ -187,7 +188,7 @@ class Knowledge:
         }
         settings = replace(self._config.search, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
         pairs = tuple(where.items()) if isinstance(where, Mapping) else tuple(where)
-        filters = Filters(sources, kinds, scope, packages, tags, all_tags, path, pairs, since, until)
+        filters = Filters(sources, kinds, scope, packages, tags, all_tags, path, pairs, since, until, category)
         warning = self._stale_warning()
         request = Request(query, settings, filters, neighbors)
         with self._turns:

@@ -32,7 +32,8 @@ class Filters:
     """What hits must be; empty fields allow all.
 
     `sources` are names of SOURCES; `any_tags`/`all_tags` tags; `path` a glob (`*` also crosses `/`);
-    `where` (key, value) pairs of the frontmatter; `since`/`until` dates (YYYY[-MM[-DD]], both included).
+    `where` (key, value) pairs of the frontmatter; `category` that of an entry, its subcategory, or
+    `category/subcategory`; `since`/`until` dates (YYYY[-MM[-DD]], both included).
     """
 
     sources: Sequence[str] = ()
@@ -45,6 +46,7 @@ class Filters:
     where: Sequence[tuple[str, str]] = ()
     since: str = ""
     until: str = ""
+    category: str = ""
 
     def sql(self) -> tuple[str, list[object]]:
         """(condition over `d`, parameters); ("true", []) where nothing is filtered.
@@ -80,6 +82,8 @@ class Filters:
         if self.path:  # a folder without a pattern stands for all below it
             place = self.path.removeprefix("./").rstrip("/")
             add("(d.path GLOB ? OR d.path GLOB ? || '/*')", self.path, place)
+        if self.category:
+            add(f"lower(?) IN ({', '.join(_CATEGORIES)})", self.category.strip().strip("/"))
         for key, value in self.where:
             _add_where(add, key, value)
         dates = "'^[0-9]{4}(-[0-9]{2}){0,2}'"
@@ -92,6 +96,11 @@ class Filters:
             add(f"{dated} <= ?", _date("until", self.until) + "~")
         return " AND ".join(parts) or "true", parameters
 
+
+_CATEGORY, _SUBCATEGORY = (
+    f"lower(coalesce(json_extract_string(d.frontmatter, '$.{key}'), ''))" for key in ("category", "subcategory")
+)
+_CATEGORIES = (_CATEGORY, _SUBCATEGORY, f"{_CATEGORY} || '/' || {_SUBCATEGORY}")
 
 NO_FILTERS = Filters()
 

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ..contract.text import index_terms
 
 HEADING = re.compile(r"^ {0,3}#{1,6}\s+(.*)$", re.MULTILINE)
 
-HEADING_LIKE = 0.5
-"""Likeness from which a passage is shown from a heading on."""
+HEADING_LIKE, HEADING_SAME = 0.5, 0.75
+"""Likeness from which a heading says where to look in a passage, and from which its section is what was asked for."""
 
 
-def heading_asked(body: str, terms: Iterable[str]) -> int:
-    """Offset of the heading within a passage that is most like the query, if it is like it at all; else -1."""
+class Asked(NamedTuple):
+    """The heading within a passage that is most like the query. `start`: its offset; -1 where none is like it."""
+
+    start: int
+    text: str
+    likeness: float
+
+
+def heading_asked(body: str, terms: Iterable[str]) -> Asked:
+    """That heading, if it is like the query at all."""
     asked = {term: {term} for term in terms}
-    scored = [(likeness_of(found[1], asked), -found.start()) for found in HEADING.finditer(body)]
-    best = max(scored, default=(0.0, 1))
-    return -best[1] if best[0] >= HEADING_LIKE else -1
+    best = Asked(-1, "", 0.0)
+    for found in HEADING.finditer(body):
+        likeness = likeness_of(found[1], asked)
+        if likeness >= HEADING_LIKE and likeness > best.likeness:
+            best = Asked(found.start(), found[1].strip(), likeness)
+    return best
 
 
 def likeness_of(name: str, asked: Mapping[str, set[str]]) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..contract.identity import Citation, place_of
 from ..contract.text import index_terms, shape
 from .fusion import Candidate
-from .headings import heading_asked
+from .headings import HEADING_SAME, Asked, heading_asked
 from .lexical import numbers
 
 if TYPE_CHECKING:
@@ -153,17 +153,20 @@ def hydrate(
         document = documents[row["document_id"]]
         name = named.get(candidate.chunk, "")
         near = starts.get(candidate.chunk, row["char_start"]) - row["char_start"]
-        head = 0 if name else heading_asked(row["body"], asked)
-        shown = snippet(row["body"], terms, start=near, head=head)
+        led = Asked(0, "", 0.0) if name else heading_asked(row["body"], asked)
+        skipped = led.start if led.likeness >= HEADING_SAME else 0  # the section that was asked for, not what is above
+        body = row["body"][skipped:]
+        shown = snippet(body, terms, start=max(0, near - skipped), head=led.start - skipped if led.start >= 0 else -1)
+        first_line = row["line_start"] + row["body"].count("\n", 0, skipped)
         hits.append(
             Hit(
                 candidate.score,
-                Citation(document["package"], document["commit"], document["path"], row["line_start"], row["line_end"]),
+                Citation(document["package"], document["commit"], document["path"], first_line, row["line_end"]),
                 document["kind"],
                 document["scope"],
                 document["key"],
                 row["title"],
-                row["headings"],
+                f"{row['headings']} > {led.text}" if skipped else row["headings"],
                 shown.text,
                 shown.highlights,
                 tuple(tags.get(row["document_id"], ())),
@@ -171,7 +174,7 @@ def hydrate(
                 candidate.chunk,
                 _explanation(candidate, name),
                 tuple(around.get(candidate.chunk, ())),
-                row["body"],
+                body,
                 focus=shown.start,
                 copies=tuple(
                     place_of(copy["package"], copy["path"])

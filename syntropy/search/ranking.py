@@ -323,5 +323,7 @@ def _suggestions(database: Database, terms: QueryTerms) -> tuple[str, ...]:
     if not stems:
         return ()
     condition = " OR ".join("contains(' ' || name, ' ' || ?)" for _ in stems)
-    rows = database.rows(f"SELECT DISTINCT name FROM names WHERE origin <> 'file' AND ({condition}) ORDER BY name LIMIT 5", stems)
+    rows = database.rows(
+        f"SELECT DISTINCT name FROM names WHERE origin <> 'file' AND ({condition}) ORDER BY name LIMIT 5", stems
+    )
     return tuple(name for (name,) in rows)

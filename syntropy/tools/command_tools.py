@@ -19,8 +19,10 @@ def get_command(desk: Desk, *, name: str, detailed: bool = False) -> dict[str, A
     document = desk.knowledge.document(match.command.place)
     body = document.text.split("\n---\n", 1)[-1].lstrip("\n") if document.text.startswith("---\n") else document.text
     citation = Citation(document.package, document.commit, document.path, 1, document.line_count)
+    desk.read.append(str(citation))
     shown = page(body, desk, "", DETAILED_TOKENS if detailed else CONCISE_TOKENS)
     answer: dict[str, Any] = {
+        **({"no_such_command": f"{name!r}: this is the nearest one"} if match.how == "nearest" else {}),
         "match": match.how,
         "command": match.command.title,
         **({"difference": match.difference} if match.difference else {}),

@@ -30,6 +30,8 @@ class Desk:
         self.knowledge = edition.knowledge
         self.warnings: list[str] = []
         """What the caller should know beside the answer."""
+        self.read: list[str] = []
+        """Citations of what the answer quotes."""
 
     @property
     def build(self) -> str:

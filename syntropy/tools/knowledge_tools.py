@@ -3,68 +3,64 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from ..contract.budget import tokens
-from ..contract.errors import UsageError
+from ..contract.errors import SyntropyError, UsageError
 from ..contract.identity import CITED_LINES, PROJECT_PACKAGE, Citation, place_of
 from ..contract.times import iso
 from ..contract.untrusted import Data
-from ..notes.notebook import Fresh
-from ..read.citations import proven
+from ..read.citations import proven, standing
 from ..read.documents import line_range
-from ..search.filters import SOURCES
-from ..search.passages import Hit
+from ..read.folder_map import MOST_FOLDERS, folder_map, left_out
 from ..store.database import Database
-from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, fit, fitting, following, kept_in, page, position
+from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, following, page
 from .packs import MIN_BUDGET, context_pack
-
-SEARCH_TOKENS = 1_200
-"""Text of one concise answer of a search; names, citations and marks of ten hits take about 500 more."""
 
 PACK_SHARE = 0.9
 MARKS = 12
 """Of the budget of `get_context`, for the text at first; less where JSON and the citations take more than the rest."""
 
-FRESH_HITS = 3
-FRESH_TOKENS = 120
-"""How many insights and notes a search shows, and how much of each."""
-
-WEAK_SCORE = 0.3
-"""The demo's questions have best scores from 0.35 on (but for one in German), questions on other things up to 0.25."""
-
 MOST_RELATED = 20
-_NAMED = 5
+
+MOST_AT_ONCE = 8
+"""Documents in one call: each has the room of a passage then."""
 
 
 def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dict[str, Any]:
-    """Counts, packages, and documents by kind: some of each, or all of them in pages."""
+    """A map: counts by kind, folders with what lies in them, what is not held; `detailed`: all documents in pages."""
     database, meta = desk.knowledge.database, desk.knowledge.meta
-    rows = database.rows(
-        "SELECT kind, package, path, title FROM documents ORDER BY kind, package <> ?, package, path", [PROJECT_PACKAGE]
-    )
-    kinds: dict[str, list[str]] = {}
-    for kind, package, path, title in rows:
-        kinds.setdefault(kind, []).append(f"{place_of(package, path)}: {title}")
+    counts = database.rows("SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY count(*) DESC, kind")
     answer: dict[str, Any] = {
         "project": meta["project"],
         "build": desk.build,
-        "published": published(desk.knowledge.database),
-        "counts": {kind: len(lines) for kind, lines in kinds.items()},
+        "published": published(database),
+        "counts": dict(counts),
         "rules": int(database.rows("SELECT count(*) FROM rules")[0][0]),
     }
     if detailed or cursor:
+        rows = database.rows(
+            "SELECT kind, package, path, title FROM documents ORDER BY kind, package <> ?, package, path",
+            [PROJECT_PACKAGE],
+        )
+        kinds: dict[str, list[str]] = {}
+        for kind, package, path, title in rows:
+            kinds.setdefault(kind, []).append(f"{place_of(package, path)}: {title}")
         whole = "\n".join(f"## {kind}\n" + "\n".join(lines) for kind, lines in kinds.items())
         shown = page(whole, desk, cursor, DETAILED_TOKENS)
-        answer |= {"documents": Data(shown.text), **following(shown.next_cursor)}
-    else:
-        some = "\n".join(f"## {kind}\n" + "\n".join(_some(lines)) for kind, lines in kinds.items())
-        answer["documents"] = Data(page(some, desk, "", CONCISE_TOKENS).text)
-        listed = max(map(len, kinds.values()), default=0) <= _NAMED
-        answer["next"] = "search_knowledge finds passages" + ("" if listed else "; detailed=true lists all documents")
+        return {**answer, "documents": Data(shown.text), **following(shown.next_cursor)}
+    answer["documents"] = Data(page(knowledge_map(database), desk, "", CONCISE_TOKENS).text)
+    answer["next"] = "search_knowledge finds passages; detailed=true lists all documents"
     return answer
+
+
+def knowledge_map(database: Database, most: int = MOST_FOLDERS) -> str:
+    """Lines: folders with kinds, counts and some titles; then what was met and is not held."""
+    lines = [folder.line() for folder in folder_map(database, most)]
+    missing = left_out(database)
+    return "\n".join([*lines, *(["Not held:", *(f"- {line}" for line in missing)] if missing else [])])
 
 
 def published(database: Database) -> str:
@@ -72,71 +68,43 @@ def published(database: Database) -> str:
     return iso(datetime.fromtimestamp(database.stamp[2] / 1e9, UTC))
 
 
-def search_knowledge(
+def get_document(
     desk: Desk,
     *,
-    query: str,
-    mode: str = "",
-    types: Sequence[str] = (),
-    packages: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
-    limit: int = 5,
+    path: str | Sequence[str],
+    scope: str = "",
+    lines: str = "",
     detailed: bool = False,
     cursor: str = "",
 ) -> dict[str, Any]:
-    """Passages, best first, and fresh insights and notes where nothing filters."""
-    start = position(desk, cursor)
-    if packages:
-        _check_packages(desk, packages)
-    waiting = desk.warming and mode not in ("fast", "semantic") and not cursor
-    found = desk.knowledge.search(
-        query,
-        mode=kept_in(cursor) or ("fast" if waiting else mode),
-        sources=[name for name in types if name in SOURCES],
-        kinds=[name for name in types if name not in SOURCES],
-        packages=packages,
-        tags=tags,
-        where=dict(where or {}),
-        limit=start + limit + 1,
-    )
-    room = DETAILED_TOKENS if detailed else SEARCH_TOKENS
-    fresh = [] if types or packages or tags or where or start else _fresh(desk, query)
-    hits = [_hit(hit, detailed=detailed) for hit in found.hits]
-    shown, more = fitting(hits, desk, start, limit, room - FRESH_TOKENS * len(fresh), kept=found.mode)
-    answer: dict[str, Any] = {"mode": found.mode, "hits": shown, **following(more)}
-    if fresh:
-        answer["fresh"] = [
-            {
-                "id": one.name,
-                "kind": one.kind,
-                "created": one.created_at[:10],
-                "text": Data(fit(one.text, FRESH_TOKENS)),
-            }
-            for one in fresh
-        ]
-    if not found.hits:
-        answer["next"] = "nothing found: say so, or try other words or fewer filters"
-        if found.suggestions and not found.warning:
-            answer["near_titles"] = Data(fit("; ".join(found.suggestions), FRESH_TOKENS))
-    elif found.hits[0].score < WEAK_SCORE:
-        answer["next"] = "the hits are weak: they may not answer this; say so, or try other words"
-    if unknown := [term for term in found.unknown_terms if term not in found.corrections]:
-        answer["unknown_terms"] = unknown[:MOST_RELATED]
-    if found.warning:
-        desk.warnings.append(found.warning)
-    if waiting:
-        desk.warnings.append("the encoder is being loaded: answered by words only")
-    desk.warnings += [f"{word} is found nowhere, searched {near}" for word, near in found.corrections.items()]
-    return answer
+    """A document or some of its lines, in pages; several at once share the room. Raises UsageError."""
+    room = DETAILED_TOKENS if detailed else CONCISE_TOKENS
+    if isinstance(path, str):
+        return _document(desk, path, scope=scope, lines=lines, detailed=detailed, cursor=cursor, room=room)
+    wanted = list(dict.fromkeys(path))
+    if not 1 <= len(wanted) <= MOST_AT_ONCE or cursor:
+        hint = "read on with one path and its cursor" if cursor else "ask for fewer"
+        raise UsageError(f"{len(wanted)} documents in one call", hint=f"give 1 to {MOST_AT_ONCE}; {hint}")
+    found: list[dict[str, Any]] = []
+    for place in wanted:
+        try:
+            found.append(
+                _document(desk, place, scope=scope, lines=lines, detailed=False, cursor="", room=room // len(wanted))
+            )
+        except SyntropyError as error:  # the others are there all the same
+            found.append({"asked": place, "error": error.message, "next": error.hint})
+        if "next_cursor" in found[-1]:
+            del found[-1]["next_cursor"]  # a cursor belongs to its own arguments
+            found[-1]["next"] = "get_document with this path alone reads on"
+    return {"documents_read": found}
 
 
-def get_document(
-    desk: Desk, *, path: str, scope: str = "", lines: str = "", detailed: bool = False, cursor: str = ""
+def _document(
+    desk: Desk, path: str, *, scope: str, lines: str, detailed: bool, cursor: str, room: int
 ) -> dict[str, Any]:
-    """A document or some of its lines, in pages. Raises UsageError."""
     knowledge = desk.knowledge
-    if not lines and (span := CITED_LINES.search(path)):
+    span = CITED_LINES.search(path)
+    if not lines and span:
         lines = f"{span['start']}-{span['end'] or span['start']}"
     find = {"system": knowledge.system_doc, "user": knowledge.user_doc}.get(scope, knowledge.document)
     document = find(CITED_LINES.sub("", path))
@@ -148,11 +116,13 @@ def get_document(
             hint=f"give lines of 1-{document.line_count}",
         )
     wanted = "\n".join(every[first - 1 : last])
-    shown = page(wanted, desk, cursor, DETAILED_TOKENS if detailed else CONCISE_TOKENS)
+    shown = page(wanted, desk, cursor, room)
     start = first + wanted.count("\n", 0, shown.start)
     end = start + shown.text.rstrip("\n").count("\n")
     citation = Citation(document.package, document.commit, document.path, start, end)
+    desk.read.append(str(citation))
     answer: dict[str, Any] = {
+        **(_cited(desk, path) if span and span["proof"] and not cursor else {}),
         "citation": proven(citation, "\n".join(every[start - 1 : end])),
         "title": document.title,
         "kind": document.kind,
@@ -172,10 +142,23 @@ def get_document(
     return answer
 
 
+def _cited(desk: Desk, citation: str) -> dict[str, Any]:
+    """What became of a passage whose digest is cited; nothing where it says what it said."""
+    found = standing(desk.knowledge, citation).build
+    if found.verdict == "current":
+        return {}
+    said = {
+        "moved": f"the cited words stand at {found.now} now; below are the lines that were named",
+        "changed": "the cited lines have changed since; below is what they say now",
+    }.get(found.verdict, "the cited words are gone; below is what those lines say now")
+    return {"citation_check": f"{found.verdict}: {said}"}
+
+
 def get_section(desk: Desk, *, path: str, heading: str, detailed: bool = False, cursor: str = "") -> dict[str, Any]:
     """The section under a heading, in pages."""
     found = desk.knowledge.section(path, heading)
     shown = page(found.text, desk, cursor, DETAILED_TOKENS if detailed else CONCISE_TOKENS)
+    desk.read.append(str(found.citation))
     return {
         "citation": proven(found.citation, found.text),
         "title": found.title,
@@ -205,8 +188,8 @@ def list_contexts(desk: Desk, *, detailed: bool = False) -> dict[str, Any]:
     return {"packages": packages}
 
 
-def get_context(desk: Desk, *, task: str, budget: int = 2_000) -> dict[str, Any]:
-    """What to know for a task, packed into a budget."""
+def get_context(desk: Desk, *, task: str, files: Sequence[str] = (), budget: int = 2_000) -> dict[str, Any]:
+    """What to know for a task (and the files it is about), packed into a budget."""
     room = int(budget * PACK_SHARE)
     while True:
         pack = context_pack(
@@ -215,6 +198,7 @@ def get_context(desk: Desk, *, task: str, budget: int = 2_000) -> dict[str, Any]
             task,
             budget=room,
             saved_rules=desk.saved_rules(),
+            files=files,
             mode="fast" if desk.warming else "",
         )
         answer: dict[str, Any] = {
@@ -226,48 +210,7 @@ def get_context(desk: Desk, *, task: str, budget: int = 2_000) -> dict[str, Any]
         if over <= 0 or room - over < MIN_BUDGET:
             break
         room -= over
+    desk.read += [str(citation) for citation in answer["citations"]]
     if pack.warning:
         desk.warnings.append(pack.warning)
     return answer
-
-
-def _hit(hit: Hit, *, detailed: bool) -> dict[str, Any]:
-    one: dict[str, Any] = {
-        "citation": str(hit.citation),
-        "title": hit.title,
-        "kind": hit.kind,
-        "score": round(hit.score, 3),
-    }
-    if hit.headings:
-        one["section"] = hit.headings.rpartition(" > ")[2]
-    if not detailed:
-        return {**one, "text": Data(hit.snippet)}
-    one |= {"key": hit.key, "tags": list(hit.tags), "matched_on": list(hit.matched_on)}
-    if hit.copies:
-        one["copies"] = list(hit.copies)
-    return {**one, "text": Data(hit.text)}
-
-
-def _fresh(desk: Desk, query: str) -> list[Fresh]:
-    """Insights and notes of the project for a query."""
-    path = desk.notes_file
-    if path is None or not path.is_file() or not desk.knowledge.config.notes.in_search:
-        return []
-    with desk.memory() as memory:
-        recalled = memory.recall(query, limit=FRESH_HITS)
-    if recalled.warning:
-        desk.warnings.append(recalled.warning)
-    return recalled.hits
-
-
-def _check_packages(desk: Desk, packages: Sequence[str]) -> None:
-    """Raises UsageError for packages that are not there."""
-    known = [name for (name,) in desk.knowledge.database.rows("SELECT DISTINCT package FROM documents ORDER BY 1")]
-    for name in packages:
-        if name not in known:
-            raise UsageError(f"unknown package {name!r}", hint=f"there are: {', '.join(known)}")
-
-
-def _some(lines: Sequence[str]) -> list[str]:
-    rest = len(lines) - _NAMED
-    return [*lines[:_NAMED], f"… and {rest} more"] if rest > 0 else list(lines)

@@ -11,9 +11,14 @@ from ..contract.errors import UsageError
 from ..contract.identity import PROJECT_PACKAGE, Citation, place_of
 from ..contract.text import idf, index_terms
 from ..notes.notebook import SAVED
+from ..read.applicable import about, is_scoped
 from ..read.citations import proven
 from ..read.graph import CANONICAL, Graph
-from ..read.knowledge import Knowledge
+from ..read.knowledge import Knowledge, Rule
+from ..search.excerpt import excerpt
+from ..search.passages import Hit
+from ..search.ranking import Results
+from ..search.second_look import NAMED_KINDS
 
 MIN_BUDGET, MAX_BUDGET = 150, 100_000
 
@@ -23,6 +28,12 @@ CANDIDATES = 24
 RULES_SHARE = 0.2
 PREREQUISITES_SHARE = 0.2
 """Of the budget, at most; what they leave, passages take."""
+
+RELEVANT = 0.6
+"""Share of the best passage's score below which passages fill a budget and tell nothing."""
+
+ENTRY_FIRST = 0.75
+"""Share of the best passage's score from which a command or another entry goes first: it was written for the task."""
 
 RULE_SHARE = 0.2
 """Of the task's information a rule has to hold to apply; half of it where the rule's folder holds a passage."""
@@ -73,15 +84,17 @@ class Pack:
     parts: list[Part]
     left_out: str
     warning: str = ""
+    not_here: str = ""
 
     def text(self) -> str:
-        """Markdown, within the budget it was packed for."""
-        return _written(self.task, self.parts, self.left_out)
+        """Markdown, within the budget it was packed for; what is not here is said first."""
+        return _written(_head(self.task, self.not_here), self.parts, self.left_out)
 
     def as_dict(self) -> dict[str, object]:
         """Its fields as plain data, for JSON."""
         return {
             "task": self.task,
+            "not_here": self.not_here,
             "tokens": tokens(self.text()),
             "parts": [part._asdict() for part in self.parts],
             "left_out": self.left_out,
@@ -96,34 +109,38 @@ def context_pack(
     *,
     budget: int,
     saved_rules: Sequence[str] = (),
+    files: Sequence[str] = (),
     mode: str = "",
 ) -> Pack:
-    """What to know before a task is begun. Raises UsageError for a blank task or a budget out of range."""
+    """What to know before a task is begun; `files` it is about bring the rules whose scope they lie in.
+
+    Raises UsageError for a blank task or a budget out of range.
+    """
     if not MIN_BUDGET <= budget <= MAX_BUDGET:
         raise UsageError(f"a budget of {budget} tokens is out of range", hint=f"give {MIN_BUDGET} to {MAX_BUDGET}")
     found = knowledge.search(task, mode=mode, limit=CANDIDATES, hits_per_document=2)
-    hits = [hit for hit in found.hits if hit.kind != "rule"]
+    hits = _telling(found)
     owners = [hit.citation for hit in hits]
     texts = _texts(knowledge, [place_of(c.package, c.path) for c in owners])
     passages = _distinct(
         Part("passage", _proven(texts, hit.citation), _title(hit.title, hit.headings), hit.text.strip()) for hit in hits
     )
-    rules = _rules(knowledge, task, [c.path for c in owners], saved_rules)
+    rules = _rules(knowledge, task, [c.path for c in owners], saved_rules, files)
     names = list(dict.fromkeys(place_of(citation.package, citation.path) for citation in owners))[:5]
     needed, around = _linked(knowledge, graph, names, NEEDED), _linked(knowledge, graph, names, AROUND)
-    shelf = _Shelf(task, budget)
+    shelf = _Shelf(_head(task, found.not_here), budget)
     shelf.take(rules, RULES_SHARE)
     shelf.take([part._replace(role="prerequisite") for part in needed], PREREQUISITES_SHARE)
     shelf.take(passages, 1.0)
     shelf.take([part for part in around if part.citation not in {n.citation for n in needed}], 1.0)
-    return Pack(task, shelf.ordered(), shelf.left_out(), found.warning)
+    return Pack(task, shelf.ordered(), shelf.left_out(), found.warning, found.not_here)
 
 
 @dataclass
 class _Shelf:
-    """What has been packed, and what did not fit."""
+    """What has been packed under a head, and what did not fit."""
 
-    task: str
+    head: str
     budget: int
     parts: list[Part] = field(default_factory=list)
     left: list[Part] = field(default_factory=list)
@@ -137,7 +154,8 @@ class _Shelf:
             elif part.role == "passage" and not any(p.role == "passage" for p in self.parts):
                 room = limit - self._used(part._replace(text=""))
                 if room > 0:
-                    self.parts.append(part._replace(text=cut(part.text, room).rstrip() + "\n…"))
+                    piece = excerpt(part.text, room)
+                    self.parts.append(part._replace(text=part.text[piece.start : piece.end] + piece.closing + "\n…"))
                 self.left.append(part)
             else:
                 self.left.append(part)
@@ -156,17 +174,32 @@ class _Shelf:
         named: list[str] = []
         for part in self.left:
             longer = f"{line} First: {', '.join([*named, part.citation])}"
-            if tokens(_written(self.task, self.parts, longer)) > self.budget or len(named) == 3:
+            if tokens(_written(self.head, self.parts, longer)) > self.budget or len(named) == 3:
                 break
             named.append(part.citation)
         return f"{line} First: {', '.join(named)}" if named else line
 
     def _used(self, *more: Part) -> int:
-        return tokens(_written(self.task, [*self.parts, *more], ""))
+        return tokens(_written(self.head, [*self.parts, *more], ""))
 
 
-def _written(task: str, parts: Sequence[Part], left_out: str) -> str:
-    lines = [f"# Context for: {cut(' '.join(task.split()), TITLE_TOKENS).rstrip()}"]
+def _head(task: str, not_here: str) -> str:
+    title = f"# Context for: {cut(' '.join(task.split()), TITLE_TOKENS).rstrip()}"
+    return f"Not here: {cut(not_here, TITLE_TOKENS).rstrip()}.\n\n{title}" if not_here else title
+
+
+def _telling(found: Results) -> list[Hit]:
+    """Hits while they tell something; an entry that was written for the task first; the nearest where there is none."""
+    if found.not_here or not found.hits:
+        return found.hits[:1]
+    best = found.hits[0].score
+    kept = [hit for hit in found.hits if hit.score >= RELEVANT * best]
+    entry = next((hit for hit in kept if hit.kind in NAMED_KINDS and hit.score >= ENTRY_FIRST * best), None)
+    return [entry, *(hit for hit in kept if hit is not entry)] if entry else kept
+
+
+def _written(head: str, parts: Sequence[Part], left_out: str) -> str:
+    lines = [head]
     for role, heading in _HEADINGS.items():
         of_role = [part.markdown() for part in parts if part.role == role]
         if of_role:
@@ -184,9 +217,16 @@ def _distinct(parts: Iterable[Part]) -> list[Part]:
     return [part for part, _ in kept]
 
 
-def _rules(knowledge: Knowledge, task: str, paths: Sequence[str], saved: Sequence[str]) -> list[Part]:
-    """Saved rules; then those that hold enough of the task's words, rare ones most; rules of a folder first there."""
-    rules = knowledge.rules()
+def _rules(
+    knowledge: Knowledge, task: str, paths: Sequence[str], saved: Sequence[str], files: Sequence[str]
+) -> list[Part]:
+    """Saved rules; those about the files; then those that hold enough of the task's words, a folder's own first there.
+
+    Rare words weigh most. Where files are named, rules about others are left out.
+    """
+    every = knowledge.rules()
+    bound = about(every, files)
+    rules = [rule for rule in every if rule not in bound and not (files and is_scoped(rule))]
     words = [set(index_terms(f"{rule.heading} {rule.text}")) for rule in rules]
     weights = {term: idf(len(rules), sum(term in own for own in words)) for term in set(index_terms(task))}
     whole = sum(weights.values())
@@ -196,11 +236,14 @@ def _rules(knowledge: Knowledge, task: str, paths: Sequence[str], saved: Sequenc
         local = bool(folder) and not folder.startswith(".") and any(path.startswith(f"{folder}/") for path in paths)
         share = sum(weight for term, weight in weights.items() if term in own) / whole if whole else 0.0
         if share >= (RULE_SHARE / 2 if local else RULE_SHARE):
-            citation = f"{rule.path}#L{rule.line}-L{rule.line}"
-            scored.append(((-share - local, number), Part("rule", citation, rule.heading, rule.text)))
+            scored.append(((-share - local, number), _rule(rule)))
     scored.sort(key=lambda entry: entry[0])
     mine = [Part("rule", SAVED, "", " ".join(text.split())) for text in saved]
-    return [*mine, *(part for _, part in scored)]
+    return [*mine, *map(_rule, bound), *(part for _, part in scored)]
+
+
+def _rule(rule: Rule) -> Part:
+    return Part("rule", f"{rule.path}#L{rule.line}-L{rule.line}", rule.heading, rule.text)
 
 
 def _linked(knowledge: Knowledge, graph: Graph, names: Sequence[str], types: Sequence[str]) -> list[Part]:

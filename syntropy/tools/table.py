@@ -17,6 +17,7 @@ from . import command_tools as commands
 from . import graph_tools as graph
 from . import knowledge_tools as knowledge
 from . import note_tools as memory
+from . import search_tool
 
 GROUPS = ("knowledge", "commands", "graph", "notes")
 
@@ -69,6 +70,7 @@ class Tool:
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_TEXT_OR_TEXTS: dict[str, Any] = {"anyOf": [{"type": "string", "minLength": 1}, _TEXTS]}
 _YES: dict[str, Any] = {"type": "boolean"}
 
 
@@ -84,42 +86,48 @@ def _number(default: int, most: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": 1, "maximum": most, "default": default}
 
 
-_DETAILED = _may("detailed", "", _YES)
+_DETAILED = _may("detailed", "more of it: up to 6000 tokens", _YES)
 _CURSOR = _may("cursor", "next_cursor of the last answer")
 _PATH = _must("path", "path, package:path, key or citation")
 
 TOOLS = (
     Tool(
-        "knowledge", "get_overview", "What this knowledge base holds. Call it first.",
-        knowledge.get_overview, (_DETAILED, _CURSOR),
+        "knowledge", "get_overview", "A map of this knowledge base: folders, kinds, counts, what is not held.",
+        knowledge.get_overview, (_may("detailed", "list all documents", _YES), _CURSOR),
         {"project": "string", "counts": "object", "documents": "string"},
     ),
     Tool(
         "knowledge", "search_knowledge",
-        "Find passages in docs, PRPs, examples, memories, rules, commands, APIs. Use it before answering how "
-        "something is done here; if it finds nothing, say so.",
-        knowledge.search_knowledge,
+        "Find passages in docs, PRPs, examples, memories, rules, commands, APIs: use it instead of grep, before "
+        "answering how something is done here. It says what is not here.",
+        search_tool.search_knowledge,
         (
             _must("query", "words, an identifier or a question; \"quoted words\" stand together"),
             _may("mode", "default hybrid", {"type": "string", "enum": list(MODES)}),
             _may("types", "e.g. prps, patterns, memories, rules, docs, entries, entities, command, api, guide", _TEXTS),
             _may("packages", "", _TEXTS),
             _may("tags", "any of them", _TEXTS),
+            _may("all_tags", "each of them", _TEXTS),
+            _may("path", "folder or glob, e.g. docs/*"),
+            _may("category", "of commands and other entries"),
+            _may("since", "dated YYYY-MM-DD or later"),
             _may("where", "frontmatter, e.g. {\"status\": \"executed\"}",
                  {"type": "object", "additionalProperties": {"type": "string"}}),
-            _may("limit", "", _number(5, 50)), _DETAILED, _CURSOR,
+            _may("limit", "", _number(5, 50)),
+            _may("budget", "tokens of the answer, default 800", {"type": "integer", "minimum": 200, "maximum": 6000}),
+            _may("detailed", "up to 6000 tokens, with keys, tags and what matched", _YES), _CURSOR,
         ),
-        {"mode": "string", "hits": "array"},
+        {"mode": "string", "answer": "string"},
     ),
     Tool(
-        "knowledge", "get_document", "Read a document, or the lines of a citation.",
+        "knowledge", "get_document", "Read a document, or the lines of a citation; several at once.",
         knowledge.get_document,
         (
-            _PATH,
+            _must("path", "path or its end, package:path, key or citation; or a list of them", _TEXT_OR_TEXTS),
             _may("scope", "system: below .ce/", {"type": "string", "enum": ["system", "user"]}),
             _may("lines", "e.g. 10-20"), _DETAILED, _CURSOR,
         ),
-        {"citation": "string", "text": "string", "lines_total": "integer"},
+        {},
     ),
     Tool(
         "knowledge", "get_section", "Read one section; an unknown heading is answered with the list of headings.",
@@ -135,14 +143,15 @@ TOOLS = (
         knowledge.get_context,
         (
             _must("task"),
+            _may("files", "paths it is about: brings the rules for them", _TEXTS),
             _may("budget", "tokens", {"type": "integer", "minimum": 200, "maximum": 8000, "default": 2000}),
         ),
         {"context": "string", "citations": "array"},
     ),
     Tool(
         "commands", "get_command",
-        "Exact syntax of a command, by title or alias, with or without <placeholders>; else the nearest one and "
-        "how it differs.",
+        "Exact syntax of a command, by title or alias, with or without <placeholders>; says where there is no such "
+        "command.",
         commands.get_command, (_must("name"), _DETAILED),
         {"match": "string", "command": "string", "text": "string"},
     ),

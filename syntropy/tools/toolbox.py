@@ -6,42 +6,62 @@ import difflib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from ..contract.budget import tokens
 from ..contract.distribution import install_command
 from ..contract.errors import MissingDependencyError, SyntropyError, UsageError
-from ..contract.identity import well_formed
 from ..contract.untrusted import Data, sealed
 from ..contract.vocabulary import ENTITY_KINDS
 from ..notes.notebook import now_utc
 from ..read.knowledge import Knowledge
 from .desk import Desk, fit
-from .edition import Publication
+from .edition import Edition
+from .lenient import meant
+from .plain import plain
 from .table import GROUPS, Tool, of_groups
 
 
 @dataclass(frozen=True)
 class Answer:
-    """`structured` as plain data, `text` the same as compact JSON. `error`: the call did not succeed."""
+    """`structured` as plain data, `text` the same for reading. `error`: the call did not succeed.
+
+    `read`: citations of what the answer quotes.
+    """
 
     structured: dict[str, Any]
     error: bool = False
+    read: tuple[str, ...] = ()
 
     @cached_property
     def text(self) -> str:
-        """The whole answer as text."""
-        return json.dumps(self.structured, ensure_ascii=False, separators=(",", ":"))
+        """The whole answer as plain text: lines and fences as they are."""
+        return plain(self.structured)
+
+
+class Held(Protocol):
+    """What holds the edition that questions are answered from; `problem`: why it is not the newest one."""
+
+    @property
+    def problem(self) -> str: ...
+
+    def current(self) -> AbstractContextManager[Edition]:
+        """The edition to answer one question from."""
+
+    def warm(self) -> None:
+        """Load in the background what questions will need."""
+
+    def close(self) -> None:
+        """No more questions come."""
 
 
 class Toolbox:
     """The tools of some groups. Any thread may call them; a context manager, which closes the publication."""
 
-    def __init__(
-        self, publication: Publication, groups: Sequence[str] = (), *, clock: Callable[[], str] = now_utc
-    ) -> None:
+    def __init__(self, publication: Held, groups: Sequence[str] = (), *, clock: Callable[[], str] = now_utc) -> None:
         """Without groups those that the knowledge has something for, but not `notes`, which writes.
 
         Raises UsageError for unknown ones.
@@ -59,20 +79,23 @@ class Toolbox:
     def __exit__(self, *_: object) -> None:
         self.publication.close()
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def call(self, name: str, arguments: Any) -> Answer:
         """Run a tool. Never raises for what a caller can do wrong: the answer says what to do next."""
         tool = self.tools.get(name)
         try:
             if tool is None:
                 raise UsageError(f"there is no tool {name[:80]!r}", hint=_did_you_mean(name, list(self.tools)))
+            if not isinstance(arguments, Mapping):
+                raise UsageError(f"the arguments of {name} are not a JSON object", hint="call it again with one")
             given = self._checked(tool, arguments)
             asked = json.dumps([name, {k: v for k, v in given.items() if k != "cursor"}], sort_keys=True)
             with self.publication.current() as edition:
                 desk = Desk(edition, asked=asked, clock=self._clock)
                 answer = tool.run(desk, **given)
             warnings = [*desk.warnings, *filter(None, [self.publication.problem])]
-            whole = Answer(sealed({**answer, **({"warning": fit("; ".join(warnings), HINT)} if warnings else {})}))
-            if tokens(whole.text) > CEILING:
+            said = {"warning": fit("; ".join(warnings), HINT)} if warnings else {}
+            whole = Answer(sealed({**answer, **said}), read=tuple(desk.read))
+            if tokens(json.dumps(whole.structured, ensure_ascii=False)) > CEILING:
                 raise UsageError(f"the answer of {name} is too large", hint="ask for less: a limit, lines, a section")
             return whole
         except SyntropyError as error:
@@ -84,18 +107,18 @@ class Toolbox:
     def _checked(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the tool takes them. Raises UsageError for those that its schema refuses."""
         known = {parameter.name: parameter for parameter in tool.parameters}
-        for name in arguments:
+        given = meant(arguments, {name: parameter.schema for name, parameter in known.items()})
+        for name in given:
             if name not in known:
                 raise UsageError(f"{tool.name} has no argument {name[:80]!r}", hint=_did_you_mean(name, list(known)))
         for parameter in tool.parameters:
-            if parameter.required and parameter.name not in arguments:
+            if parameter.required and parameter.name not in given:
                 raise UsageError(f"{tool.name} needs {parameter.name!r}", hint=parameter.about or "give it")
-        given = _plain(dict(arguments))
         problems = sorted(self._validator(tool).iter_errors(given), key=lambda e: list(map(str, e.path)))
         if problems:
             where = ".".join(map(str, problems[0].path))
             raise UsageError(f"{where}: {problems[0].message[:200]}", hint=f"its arguments: {', '.join(known)}")
-        return given  # type: ignore[no-any-return]
+        return given
 
     def _validator(self, tool: Tool) -> Any:
         if tool.name not in self._validators:
@@ -135,17 +158,6 @@ def _failure(error: SyntropyError) -> Answer:
     if error.names:
         told["names"] = Data(fit("; ".join(error.names), 2 * HINT))
     return Answer(sealed(told), error=True)
-
-
-def _plain(value: Any) -> Any:
-    """JSON values without lone surrogates, whole numbers as integers (to JSON Schema, 5.0 is one)."""
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, dict):
-        return {well_formed(str(key)): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def checked_groups(groups: Sequence[str]) -> tuple[str, ...]:

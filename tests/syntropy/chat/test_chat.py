@@ -138,8 +138,7 @@ def test_search_then_document_then_answer_with_its_sources(talk, endpoint):
     said, turn = asked(chat)
     assert said == turn.answer == "With jitter, see docs/guides/retries.md#L37-L42."
     assert [used.name for used in turn.used] == ["search_knowledge", "get_document"]
-    assert turn.sources[0].startswith("docs/guides/retries.md#L")
-    assert "docs/guides/retries.md#L37-L42" in turn.sources
+    assert turn.sources == ["docs/guides/retries.md#L37-L42"]
     last = endpoint.requests[2]["messages"]
     assert [m["role"] for m in last] == ["system", "user", "assistant", "tool", "assistant", "tool"]
     assert "502, 503 and 504" in last[-1]["content"]
@@ -163,13 +162,13 @@ def test_two_calls_at_once_are_both_answered(talk, endpoint):
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("search_knowledge", '{"query": "retr', "not JSON"),
-        ("search_knowledge", '["query"]', "not an object"),
+        ("search_knowledge", '{"query": "retr', "not a JSON object"),
+        ("search_knowledge", '["query"]', "not a JSON object"),
         ("search_knowledge", '{"question": "x"}', "no argument"),
-        ("search_knowledge", '{"query": 7}', "query"),
+        ("search_knowledge", '{"query": ""}', "query"),
         ("delete_everything", "{}", "there is no tool"),
         ("save_rule", '{"label": "a", "content": "b"}', "there is no tool"),
-        ("list_contexts", "", '"packages"'),
+        ("list_contexts", "", "packages"),
     ],
 )
 def test_bad_calls_are_answered_with_what_to_do(talk, endpoint, name, arguments, said):
@@ -187,22 +186,61 @@ def test_endless_calls_end_clearly(talk, endpoint):
     assert "stopped after 3 rounds" in turn.warning
     assert len(turn.used) == 3
     assert len(endpoint.requests) == 4
-    assert "tools" not in endpoint.requests[3]
-    assert turn.sources
+    assert endpoint.requests[3]["tools"] == endpoint.requests[0]["tools"]  # strict endpoints want them in every round
+    assert endpoint.requests[3]["tool_choice"] == "none"
+    assert turn.sources == []  # nothing was cited
 
 
 def test_the_limit_can_be_set_and_the_last_request_must_answer(talk, endpoint):
     _, turn = asked(talk(call("search_knowledge", SEARCH), text("that is all I know"), max_iterations=1))
     assert (turn.ended, turn.answer) == ("limit", "that is all I know")
     assert "stopped after 1 rounds" in turn.warning
-    assert "tools" not in endpoint.requests[1]
+    assert endpoint.requests[1]["tool_choice"] == "none"
+
+
+def whole(message: dict) -> Callable:
+    """One piece of JSON, as of an endpoint that ignores `stream`."""
+
+    def answer(handler) -> None:
+        choice = {"index": 0, "message": {"role": "assistant", "content": None, **message}, "finish_reason": "stop"}
+        body = json.dumps(
+            {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        ).encode()
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def test_an_endpoint_that_ignores_stream_works(talk, endpoint):
+    asks = {"id": "call_1", "type": "function", "function": {"name": "search_knowledge", "arguments": SEARCH}}
+    said, turn = asked(talk(whole({"tool_calls": [asks]}), whole({"content": "Three times."})))
+    assert said == "Three times."
+    assert [used.name for used in turn.used] == ["search_knowledge"]
+    assert len(endpoint.requests) == 2
+
+
+def test_citations_that_were_not_read_are_marked(talk):
+    said, turn = asked(
+        talk(
+            call("get_document", '{"path": "docs/guides/retries.md#L37-L42"}'),
+            text("Thrice (docs/guides/re", "tries.md#L38-L40), see docs/nope.md#L1-", "L9 and docs/faq.md#L1."),
+        )
+    )
+    assert said == (
+        "Thrice (docs/guides/retries.md#L38-L40), see docs/nope.md#L1-L9 [not read] and docs/faq.md#L1 [not read]."
+    )
+    assert turn.sources == ["docs/guides/retries.md#L38-L40"]
 
 
 def test_without_tools_the_prompt_carries_the_overview(talk, endpoint):
     _, turn = asked(talk(text("See docs/faq.md"), tools=False, page="the users page"))
     prompt = endpoint.requests[0]["messages"][0]["content"]
     assert "tools" not in endpoint.requests[0]
-    assert "docs/architecture.md" in prompt
+    assert "docs/guides/" in prompt
     assert "You cannot search" in prompt
     assert "search_knowledge" not in prompt
     assert "The user is on: the users page" in prompt
@@ -281,12 +319,13 @@ def test_pieces_come_as_they_are_said(talk):
 
 
 def test_the_command(endpoint, demo, capsys, monkeypatch):
-    endpoint.script = [call("search_knowledge", SEARCH), text("See ", "docs/guides/retries.md"), text("again")]
+    read = '{"path": "docs/guides/retries.md#L37-L42"}'
+    endpoint.script = [call("get_document", read), text("See ", "docs/guides/retries.md#L37-L42"), text("again")]
     where = ["--project", str(demo), "--base-url", endpoint.url, "--model", "m"]
     assert main(["chat", "How", "do we retry?", *where, "--page", "dashboard"]) == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("See docs/guides/retries.md\nSources: docs/guides/retries.md#L")
-    assert 'search_knowledge {"query": "retry failed webhooks"}' in printed.err
+    assert printed.out.startswith("See docs/guides/retries.md#L37-L42\nSources: docs/guides/retries.md#L37-L42")
+    assert f"get_document {read}" in printed.err
     assert "The user is on: dashboard" in endpoint.requests[0]["messages"][0]["content"]
 
     monkeypatch.setattr("sys.stdin", __import__("io").StringIO("one?\n\ntwo?\n"))
@@ -325,7 +364,7 @@ def test_the_prompt_names_only_tools_that_are_there(endpoint, demo):
         assert "get_command" in prompt
         assert "search_knowledge" not in prompt
         list(Chat(model, Toolbox(publication, ("commands",)), tools=False).ask("x"))
-        assert "docs/architecture.md" in endpoint.requests[1]["messages"][0]["content"]
+        assert "docs/guides/" in endpoint.requests[1]["messages"][0]["content"]
 
 
 def test_the_command_needs_a_model_and_tells_failures(endpoint, demo, capsys):

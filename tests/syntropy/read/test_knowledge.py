@@ -45,7 +45,8 @@ def test_importing_the_reader_is_light(demo):
 
 def test_search_finds_and_cites(knowledge):
     (first, *_) = knowledge.search("retry failed carrier webhooks").hits
-    assert first.citation.path == "PRPs/executed/PRP-29.3-webhook-retries.md"
+    assert first.citation.path == "docs/guides/retries.md"
+    assert first.headings.endswith("How failed carrier webhooks are retried")  # the section, not what stands above it
     assert knowledge.lines(first.citation.path, first.citation.line_start, first.citation.line_end).text == first.text
     assert 0 < first.score <= 1
 

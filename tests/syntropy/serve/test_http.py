@@ -22,7 +22,7 @@ def test_both_eras_over_http(http_server, demo, era):
     async def run() -> None:
         async with Client(address, mode=era) as client:
             answer = await client.call_tool("search_knowledge", {"query": "retry webhooks", "mode": "fast"})
-            assert answer.structured_content["hits"]
+            assert "docs/guides/retries.md#L" in answer.structured_content["answer"]
             assert len((await client.list_tools()).tools) == 11
 
     anyio.run(run)

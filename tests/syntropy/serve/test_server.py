@@ -28,7 +28,7 @@ def test_every_tool_of_the_seeds_has_its_counterpart(connect, served, era):
                     answer = await client.call_tool(row.ours, row.arguments)
                     assert not answer.is_error, (row, answer.content)
                     text = answer.content[0].text
-                    assert json.loads(text) == answer.structured_content
+                    assert answer.structured_content
                     called.add(row.ours)
                 elif row.ours.startswith("syntropy://"):
                     text = (await client.read_resource(row.ours)).contents[0].text
@@ -120,7 +120,7 @@ def test_wrong_calls_say_what_to_do_next(connect, served):
                 ("search_knowledge", {}, "needs 'query'"),
                 ("search_knowledge", {"query": ""}, "query"),
                 ("search_knowledge", {"query": "x", "limit": 0}, "limit"),
-                ("search_knowledge", {"query": "x", "limit": "3"}, "limit"),
+                ("search_knowledge", {"query": "x", "limit": "many"}, "limit"),
                 ("search_knowledge", {"query": "x", "types": ["nope"]}, "choose from"),
                 ("search_knowledge", {"query": "x", "mode": "magic"}, "mode"),
                 ("search_knowledge", {"query": "x", "cursor": "abc"}, "next_cursor"),
@@ -144,7 +144,9 @@ def test_wrong_calls_say_what_to_do_next(connect, served):
                 answer = await client.call_tool(name, arguments)
                 assert answer.is_error, (name, arguments)
                 assert said in answer.content[0].text, (said, answer.content[0].text)
-                assert set(json.loads(answer.content[0].text)) - {"names"} == {"error", "next"}
+                lines = answer.content[0].text.splitlines()
+                assert lines[0].startswith("error: ")
+                assert lines[1].startswith("next: ")
                 assert "`syntropy" not in answer.content[0].text
             with pytest.raises(MCPError, match="get_overview"):
                 await client.call_tool("nope", {})
@@ -203,7 +205,7 @@ def test_without_a_project_there_is_no_memory_to_write_to(connect, served):
             answer = await client.call_tool("add_insight", {"text": "x"})
             assert answer.is_error
             found = await client.call_tool("search_knowledge", {"query": "retry webhooks"})
-            assert found.structured_content["hits"]
+            assert "#L" in found.structured_content["answer"]
             assert (await client.get_prompt("session_start")).messages[0].content.text.startswith("There is no project")
 
     anyio.run(run)

@@ -12,6 +12,7 @@ from syntropy.contract.budget import tokens
 from syntropy.contract.errors import UsageError
 from syntropy.read.graph import Graph
 from syntropy.tools.packs import context_pack
+from tests.quick import build
 
 TASK = "retry failed carrier webhooks with a time budget"
 
@@ -73,3 +74,41 @@ def test_the_command(demo, capsys):
     assert tokens(text) <= 600
     assert main(["context", TASK, "--json", "--project", str(demo)]) == 0
     assert json.loads(capsys.readouterr().out)["tokens"] <= 2_000
+
+
+def test_what_is_not_here_is_said_first_with_at_most_one_passage(knowledge, graph):
+    pack = context_pack(knowledge, graph, "deploy the Terraform module to Kubernetes", budget=2_000)
+    assert pack.text().startswith("Not here: ")
+    assert sum(part.role == "passage" for part in pack.parts) <= 1
+
+
+def test_relevance_ends_before_the_budget_does(knowledge, graph):
+    small = context_pack(knowledge, graph, TASK, budget=20_000)
+    assert tokens(small.text()) < 12_000
+
+
+def test_an_entry_written_for_the_task_is_first(knowledge, graph):
+    pack = context_pack(knowledge, graph, "suspend a google workspace user", budget=1_500)
+    first = next(part for part in pack.parts if part.role == "passage")
+    assert "cmd-gw-users-suspend" in first.citation
+
+
+def test_files_bring_the_rules_whose_scope_they_lie_in(project):
+    root = project(
+        {
+            "docs/a.md": "# Forms\n\nA form has fields and a button to send it.\n",
+            ".cursor/rules/tsx.mdc": "---\nglobs: src/**/*.tsx\n---\n\n- Never use inline styles\n",
+            ".cursor/rules/py.mdc": "---\nglobs: **/*.py\n---\n\n- Always type functions\n",
+        }
+    )
+    build(root)
+    with syntropy.open(project=root) as opened:
+        graph = Graph(opened.database)
+
+        def rules(*files):
+            pack = context_pack(opened, graph, "send the form", budget=1_000, files=files)
+            return [part.text for part in pack.parts if part.role == "rule"]
+
+        assert rules("src/ui/Form.tsx") == ["Never use inline styles"]
+        assert rules("./lib/send.py", "README.md") == ["Always type functions"]
+        assert rules("README.md") == []

@@ -1,0 +1,223 @@
+"""`search_knowledge`: the best passages whole, as far as a budget holds, then where the next ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..contract.budget import tokens
+from ..contract.errors import UsageError
+from ..contract.identity import Citation
+from ..contract.untrusted import Data
+from ..contract.vocabulary import KINDS
+from ..notes.notebook import Fresh
+from ..search.excerpt import excerpt
+from ..search.filters import SOURCES
+from ..search.passages import Hit
+from .desk import DETAILED_TOKENS, Desk, cursor_at, fit, following, kept_in, position
+
+ANSWER_TOKENS = 800
+"""An answer by default: the best three passages and where the next two are (49 of 50 tasks, shared measurements)."""
+
+FIRST_SHARE, NEXT_SHARE = 0.55, 0.6
+"""Of the room, at most for the first passage, and of what is left for each further one: one passage is seldom all."""
+
+LEAST_PIECE = 60
+"""Tokens below which a part of a passage tells nothing: it is cited instead."""
+
+CITED_TOKENS = 28
+"""What naming a passage takes."""
+
+NEAREST_TOKENS = 160
+"""Of the nearest passage, where there is no answer: enough to see that it is none."""
+
+FRESH_HITS = 3
+FRESH_TOKENS = 120
+"""How many insights and notes a search shows, and how much of each."""
+
+MOST_UNKNOWN = 20
+
+
+def search_knowledge(
+    desk: Desk,
+    *,
+    query: str,
+    mode: str = "",
+    types: Sequence[str] = (),
+    packages: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    all_tags: Sequence[str] = (),
+    path: str = "",
+    category: str = "",
+    since: str = "",
+    where: Mapping[str, str] | None = None,
+    limit: int = 5,
+    budget: int = 0,
+    detailed: bool = False,
+    cursor: str = "",
+) -> dict[str, Any]:
+    """Passages, best first, and fresh insights and notes where nothing filters."""
+    start = position(desk, cursor)
+    if packages:
+        _check_packages(desk, packages)
+    sources, kinds = _sources_and_kinds(types)
+    waiting = desk.warming and mode not in ("fast", "semantic") and not cursor
+    found = desk.knowledge.search(
+        query,
+        mode=kept_in(cursor) or ("fast" if waiting else mode),
+        sources=sources,
+        kinds=kinds,
+        packages=packages,
+        tags=tags,
+        all_tags=all_tags,
+        path=path,
+        category=category,
+        since=since,
+        where=dict(where or {}),
+        limit=start + limit + 1,
+    )
+    filtered = bool(types or packages or tags or all_tags or path or category or since or where)
+    fresh = [] if filtered or start else _fresh(desk, query)
+    room = budget or (DETAILED_TOKENS if detailed else ANSWER_TOKENS)
+    answer: dict[str, Any] = {}
+    if found.not_here and not start:
+        answer["not_here"] = _said(found.not_here, filtered=filtered, fresh=bool(fresh), hits=bool(found.hits))
+    answer["mode"] = found.mode
+    if found.corrections:
+        said = (f"{word} occurs nowhere, searched {near}" for word, near in found.corrections.items())
+        answer["corrected"] = "; ".join(said)
+    unknown = [word for word in found.unknown_terms if word not in found.corrections and word not in found.not_here]
+    if unknown:
+        answer["unknown_terms"] = unknown[:MOST_UNKNOWN]
+    spare = room - FRESH_TOKENS * len(fresh)
+    if found.not_here and not start:
+        nearest = packed(found.hits[:1], NEAREST_TOKENS)
+        answer["answer"] = Data(f"Nearest:\n{nearest.text}" if nearest.text else "")
+        desk.read += nearest.read
+    else:
+        shown = packed(found.hits[start : start + limit], spare, detailed=detailed, first=start + 1)
+        answer["answer"] = Data(shown.text)
+        desk.read += shown.read
+        if start + shown.named < len(found.hits):
+            answer |= following(cursor_at(desk, start + shown.named, kept=found.mode))
+    if fresh:
+        answer["fresh"] = [
+            {
+                "id": one.name,
+                "kind": one.kind,
+                "created": one.created_at[:10],
+                "text": Data(fit(one.text, FRESH_TOKENS)),
+            }
+            for one in fresh
+        ]
+    if not found.hits and found.suggestions and not found.warning:
+        answer["near_titles"] = Data(fit("; ".join(found.suggestions), FRESH_TOKENS))
+    if found.warning:
+        desk.warnings.append(found.warning)
+    if waiting:
+        desk.warnings.append("the encoder is being loaded: answered by words only")
+    return answer
+
+
+class Packed(NamedTuple):
+    """Text; how many hits it names; citations of the passages in it."""
+
+    text: str
+    named: int
+    read: list[str]
+
+
+def packed(hits: Sequence[Hit], room: int, *, detailed: bool = False, first: int = 1) -> Packed:
+    """Hits in at most about `room` tokens: passages while they fit, then where the next ones are."""
+    parts: list[str] = []
+    read: list[str] = []
+    cited: list[str] = []
+    left = room
+    for number, hit in enumerate(hits, first):
+        rest = len(hits) - len(parts) - len(cited) - 1
+        head = _head(number, hit, hit.citation, detailed=detailed)
+        space = left - tokens(head) - 2 - CITED_TOKENS * min(rest, 3)
+        if not cited and not detailed:
+            space = int(min(space, left * (FIRST_SHARE if not parts else NEXT_SHARE if rest else 1.0)))
+        citation, shown = _passage(hit, space) if not cited else (hit.citation, "")
+        if shown:
+            parts.append(f"{_head(number, hit, citation, detailed=detailed)}\n{shown}")
+            read.append(str(citation))
+            left -= tokens(parts[-1]) + 1
+        elif tokens(head) <= left or not (parts or cited):
+            cited.append(head)
+            left -= tokens(head) + 1
+        else:
+            break
+    text = "\n\n".join([*parts, *(["Next:\n" + "\n".join(cited)] if cited else [])])
+    return Packed(text, len(parts) + len(cited), read)
+
+
+def _passage(hit: Hit, space: int) -> tuple[Citation, str]:
+    """A passage cut to a space in tokens, and its lines; empty where too little would remain."""
+    text = hit.text
+    if space < LEAST_PIECE and tokens(text) > space:
+        return hit.citation, ""
+    piece = excerpt(text, space, focus=hit.focus)
+    shown = text[piece.start : piece.end].strip("\n") + piece.closing
+    skipped = piece.start + len(text[piece.start : piece.end]) - len(text[piece.start : piece.end].lstrip("\n"))
+    start = hit.citation.line_start + text.count("\n", 0, skipped)
+    citation = hit.citation
+    if piece.start or text[piece.end :].strip():
+        citation = Citation(*hit.citation[:3], start, start + text[skipped : piece.end].rstrip("\n").count("\n"))
+    return citation, shown
+
+
+def _head(number: int, hit: Hit, citation: Citation, *, detailed: bool) -> str:
+    section = hit.headings.rpartition(" > ")[2]
+    name = f"{hit.title} › {section}" if section and section != hit.title else hit.title
+    line = f"[{number}] {citation} · {name} · {hit.kind} {hit.score:.2f}"
+    if detailed:
+        line += f"\nkey {hit.key}; tags {', '.join(hit.tags) or 'none'}; matched on {', '.join(hit.matched_on)}"
+        line += f"\nthe same as {', '.join(hit.copies)}" if hit.copies else ""
+    return line
+
+
+def _said(why: str, *, filtered: bool, fresh: bool, hits: bool) -> str:
+    where = "among what passes the filters" if filtered else "in this knowledge"
+    what = "the documents do not answer it, the fresh notes below may" if fresh else f"{where} there is no answer"
+    return f"{what}: {why}." + (" Say so; the nearest passage follows." if hits else " Say so, or try other words.")
+
+
+def _sources_and_kinds(types: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of types, in singular or plural, as sources and kinds. Raises UsageError for unknown ones."""
+    sources, kinds = [], []
+    for name in types:
+        spelled = (name.strip().lower(), f"{name.strip().lower()}s", name.strip().lower().removesuffix("s"))
+        source = next((one for one in spelled if one in SOURCES), "")
+        kind = next((one for one in spelled if one in KINDS), "")
+        if spelled[0] in KINDS or (kind and not source):
+            kinds.append(kind if spelled[0] not in KINDS else spelled[0])
+        elif source:
+            sources.append(source)
+        else:
+            raise UsageError(
+                f"unknown type {name!r}", hint=f"choose from: {', '.join(dict.fromkeys([*SOURCES, *KINDS]))}"
+            )
+    # both narrow: where both are given, a document of either is meant
+    return ([], kinds + [k for s in sources for k in SOURCES[s]]) if sources and kinds else (sources, kinds)
+
+
+def _fresh(desk: Desk, query: str) -> list[Fresh]:
+    """Insights and notes of the project for a query."""
+    path = desk.notes_file
+    if path is None or not path.is_file() or not desk.knowledge.config.notes.in_search:
+        return []
+    with desk.memory() as memory:
+        recalled = memory.recall(query, limit=FRESH_HITS)
+    if recalled.warning:
+        desk.warnings.append(recalled.warning)
+    return recalled.hits
+
+
+def _check_packages(desk: Desk, packages: Sequence[str]) -> None:
+    """Raises UsageError for packages that are not there."""
+    known = [name for (name,) in desk.knowledge.database.rows("SELECT DISTINCT package FROM documents ORDER BY 1")]
+    for name in packages:
+        if name not in known:
+            raise UsageError(f"unknown package {name!r}", hint=f"there are: {', '.join(known)}")
