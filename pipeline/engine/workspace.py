@@ -13,6 +13,7 @@ from syntropy.contract.config import Config, Overrides, load_config
 from syntropy.contract.errors import ConfigError
 from syntropy.contract.folders import cache_folder
 from syntropy.contract.published import DATABASE, MANIFEST, locate
+from syntropy.setup.agent_files import SKILL
 from syntropy.store.freshness import NOTE
 from syntropy.store.last_build import LAST_BUILD
 
@@ -42,9 +43,10 @@ class Workspace:
 
     def own_folders(self) -> list[str]:
         """Our own outputs below the root, relative, which no connector may read."""
+        skill = (self.root / SKILL).parent
         return [
             path.relative_to(self.root).as_posix()
-            for path in (self.out, (self.root / self.config.paths.out).resolve(), self.cache, self.index_copy)
+            for path in (self.out, (self.root / self.config.paths.out).resolve(), self.cache, self.index_copy, skill)
             if path is not None and path.is_relative_to(self.root)
         ]
 

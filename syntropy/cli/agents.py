@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from syntropy.cli.output import print_json, printable, split, warn
-from syntropy.cli.place import opened
+from syntropy.cli.place import locate, opened
 from syntropy.contract.config import ChatConfig
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, SyntropyError, UsageError
-from syntropy.serve.clients import CLIENTS, address_of, client_config, remote_config
+from syntropy.setup.clients import CLIENTS, address_of, client_config, remote_config, server_key
+from syntropy.setup.launcher import program
 
 if TYPE_CHECKING:
     from syntropy.chat.loop import Text, Turn, Used
@@ -31,11 +32,15 @@ def serve(given: argparse.Namespace) -> int:
 
     groups = checked_groups(tuple(split(given.tools)))
     if given.print_config:
-        warn(f"for {CLIENTS[given.print_config]}")
+        client = CLIENTS[given.print_config]
+        form = "as TOML, " if client.file.endswith(".toml") else ""
+        warn(f"for {client.title}: {form}{client.where()}")
         if given.http:
-            print_json(remote_config(given.print_config, address_of(given.host, given.port)))
+            config = remote_config(client.name, server_key(_served(given)), address_of(given.host, given.port))
         else:
-            print_json(client_config(given.print_config, _arguments(given, groups)))
+            command = [*program(), "serve", *_arguments(given, groups)]
+            config = client_config(client.name, server_key(_served(given)), command)
+        print_json(config)
         return 0
     if importlib.util.find_spec("mcp") is None:
         raise MissingDependencyError("serving needs mcp, which is not installed", hint=install_command("serve"))
@@ -60,6 +65,12 @@ def serve(given: argparse.Namespace) -> int:
         anyio.run(lambda: serve_stdio(adapter()))
     sys.stderr.flush()
     os._exit(0)  # calls nobody waits for any more are in native code: they must not meet an interpreter taken down
+
+
+def _served(given: argparse.Namespace) -> Path:
+    """What is served, for the name it gets in clients: the project, else the folder of artifacts."""
+    place = locate(given)
+    return place.root if place.project or not (place.out or place.db) else place.artifacts
 
 
 def tools(given: argparse.Namespace) -> int:

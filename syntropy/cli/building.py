@@ -39,6 +39,10 @@ def init(given: argparse.Namespace) -> int:
     root = Path(given.path)
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder", hint="name the project's folder")
+    if given.agent or given.remove:
+        from syntropy.cli.agent_setup import agent
+
+        return agent(root.resolve(), given.clients, remove=given.remove)
     if given.update:
         return _update(root, apply=given.yes)
     if (root / CONFIG_NAME).exists():

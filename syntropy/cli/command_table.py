@@ -11,7 +11,7 @@ MODES = ("auto", "fast", "semantic", "hybrid")
 _SOURCES = ("patterns", "prps", "memories", "rules", "docs", "entries", "entities", "terms")
 _NOTE_TYPES = ("decision", "progress", "issue", "handoff", "insight", "reference", "checkpoint")
 _TOOL_GROUPS = "knowledge, commands, graph, notes"
-_CLIENTS = ("claude", "cursor", "vscode", "zed")
+_CLIENTS = ("claude", "codex", "gemini", "cursor", "vscode", "zed", "windsurf", "opencode")
 _FORMATS = ("openai", "anthropic", "json-schema")
 _SEVERITIES = ("mandatory", "forbidden", "advisory")
 _SCOPES = ("system", "user")
@@ -66,6 +66,10 @@ COMMANDS: tuple[Command, ...] = (
         _flag("--yes", help="with --update: write it into syntropy.toml"),
         _WAIT,
         _flag("--hooks", help="also rebuild after each commit (git hooks)"),
+        _flag("--agent", help="make agents use it: a skill, a block in AGENTS.md, clients' entries, hooks; "
+              "again: bring them up to date"),
+        _several("--client", choices=_CLIENTS, dest="clients", help="with --agent: only this client; may be repeated"),
+        _flag("--remove", help="with --agent: take all of it out again"),
     )),
     Command("build", "building.build", "Build and publish what changed.", "build --dry-run", "build", (
         _flag("--full", help="ignore all caches: extract, chunk and embed everything again"),
@@ -293,7 +297,10 @@ COMMANDS: tuple[Command, ...] = (
     Command("session-start", "noting.session_start", "What an agent should know first.", "session-start", "notes", (
         _option("--budget", type=int, default=SESSION_TOKENS, metavar="TOKENS",
                 help="size of it all; rules are never cut"),
+        _flag("--map", help="also what the knowledge holds, how to ask it, and what it does not hold"),
     ), json=True),
+    Command("grep-hint", "agent_setup.grep_hint", "Answer a broad grep with the better question (a hook).",
+            "grep-hint < event.json", "project"),
     Command("serve", "agents.serve", "Serve the knowledge to agents (MCP).", "serve --project .", "reader", (
         _option("--tools", default="", metavar="A,B", help=f"groups of tools: {_TOOL_GROUPS} (default: serve.tools; "
                 "without it, those there is something for)"),

@@ -9,8 +9,9 @@ from typing import Any
 
 from syntropy.cli.output import print_json, printable, show, split, warn
 from syntropy.cli.place import notebook_of
-from syntropy.contract.errors import UsageError
+from syntropy.contract.errors import SyntropyError, UsageError
 from syntropy.contract.times import iso, now
+from syntropy.contract.untrusted import visible
 from syntropy.notes import transfer
 from syntropy.notes.notebook import now_utc
 from syntropy.notes.rules_and_notes import Conflict
@@ -256,11 +257,26 @@ def session_start(given: argparse.Namespace) -> int:
     """What an agent is told at the start; silent where there is nothing to tell."""
     with notebook_of(given, alone=True) as notebook:
         told = notebook.session(budget=given.budget, now=now())
+    shown = _map(given) if given.map else ""
     if given.json:
-        print_json(told.as_dict())
-    elif text := told.text():
+        print_json({**told.as_dict(), **({"map": shown} if given.map else {})})
+    elif text := "\n\n".join(filter(None, [told.text(), shown])):
         print(text)
     return 0
+
+
+def _map(given: argparse.Namespace) -> str:
+    """What the knowledge holds and how to ask it; empty where nothing is published."""
+    from syntropy.cli.place import opened
+    from syntropy.setup.clients import server_key
+    from syntropy.tools.prompts import session_map
+
+    try:
+        with opened(given) as knowledge:
+            key = server_key(knowledge.project) if knowledge.project else ""
+            return visible(session_map(knowledge.database, key))
+    except SyntropyError:
+        return ""
 
 
 def _warn_of(conflict: Conflict) -> None:

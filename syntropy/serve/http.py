@@ -12,7 +12,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from ..contract.errors import UsageError
 from ..contract.settings import LOOPBACK
-from .clients import PATH, address_of
+from ..setup.clients import PATH, address_of
 from .server import Adapter
 from .signals import on_signal
 

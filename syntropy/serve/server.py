@@ -21,7 +21,7 @@ from ..contract.times import now
 from ..contract.untrusted import visible
 from ..notes.notebook import now_utc
 from ..tools.desk import Desk
-from ..tools.prompts import INSTRUCTIONS, tools_first
+from ..tools.prompts import instructions, tools_first
 from ..tools.table import Tool
 from ..tools.toolbox import Toolbox
 from .resources import DOCUMENT, MAX_COMPLETIONS, RESOURCES, complete, read
@@ -61,6 +61,8 @@ class Adapter:
         self._box, self._publication, self._clock = toolbox, toolbox.publication, clock
         self._limiter = anyio.CapacityLimiter(WORKERS)
         self._answered = anyio.Event()
+        with self._publication.current() as edition:
+            self._instructions = visible(instructions(edition.knowledge.database))
         self._tools = types.ListToolsResult(tools=[_definition(tool) for tool in toolbox.tools.values()])
 
     def server(self) -> Server[Any]:
@@ -68,7 +70,7 @@ class Adapter:
         return Server(
             "syntropy",
             version=__version__,
-            instructions=INSTRUCTIONS,
+            instructions=self._instructions,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,

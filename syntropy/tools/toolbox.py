@@ -46,7 +46,8 @@ class Held(Protocol):
     """What holds the edition that questions are answered from; `problem`: why it is not the newest one."""
 
     @property
-    def problem(self) -> str: ...
+    def problem(self) -> str:
+        """Why it is not the newest one; empty where it is."""
 
     def current(self) -> AbstractContextManager[Edition]:
         """The edition to answer one question from."""

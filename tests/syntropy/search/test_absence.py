@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 import syntropy
-from syntropy.contract.common_words import common_words
 from syntropy.search.absence import null_questions, threshold, why_absent
 from syntropy.search.query import analyse, told
-from tests import generated_common_words
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +80,3 @@ def test_reasons():
 
 def test_the_thresholds_travel_with_the_database(knowledge):
     assert set(knowledge.meta["absence"]) and '"hybrid"' in knowledge.meta["absence"]
-
-
-def test_common_words_are_those_of_the_model():
-    source = generated_common_words.TARGET.read_text()
-    assert source == generated_common_words.common_words_module()
-    assert {"suppos", "kept", "awai"} <= common_words()
-    assert not {"kubernet", "terraform", "saml"} & common_words()

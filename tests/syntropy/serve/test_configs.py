@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from syntropy.cli.main import main
-from syntropy.serve.clients import CLIENTS
+from syntropy.setup.clients import CLIENTS, server_key
 from syntropy.tools.table import TOOLS
 from tests.syntropy.serve.test_process import HELLO
 
@@ -18,9 +18,10 @@ def test_a_printed_configuration_starts_a_server(demo, tmp_path, client, capsys)
     assert main(["serve", "--project", str(demo), "--tools", "knowledge,notes", "--print-config", client]) == 0
     printed = capsys.readouterr()
     config = json.loads(printed.out)
-    assert "json" in printed.err
-    key = {"vscode": "servers", "zed": "context_servers"}.get(client, "mcpServers")
-    launch = config[key]["syntropy"]
+    assert CLIENTS[client].file in printed.err
+    launch = config[CLIENTS[client].servers[0]][server_key(demo)]
+    if isinstance(launch["command"], list):
+        launch = {"command": launch["command"][0], "args": launch["command"][1:]}
     done = subprocess.run(
         [launch["command"], *launch["args"]],
         input=json.dumps(HELLO) + "\n",
@@ -41,7 +42,7 @@ def test_a_configuration_that_would_not_start_is_refused(demo, project, tmp_path
     assert "add --project" in capsys.readouterr().err
     both = ["--project", str(demo), "--out", str(demo / "build"), "--tools", "notes"]
     assert main(["serve", *both, "--print-config", "claude"]) == 0
-    args = json.loads(capsys.readouterr().out)["mcpServers"]["syntropy"]["args"]
+    args = json.loads(capsys.readouterr().out)["mcpServers"][server_key(demo)]["args"]
     assert args[args.index("--project") + 1] == str(demo)
     assert args[args.index("--out") + 1] == str(demo / "build")
 
@@ -51,7 +52,7 @@ def test_a_configuration_that_would_not_start_is_refused(demo, project, tmp_path
 )
 def test_a_running_server_is_named_by_its_address(demo, capsys, client, key):
     assert main(["serve", "--project", str(demo), "--http", "--port", "9", "--print-config", client]) == 0
-    assert json.loads(capsys.readouterr().out)[key]["syntropy"]["url"] == "http://127.0.0.1:9/mcp"
+    assert json.loads(capsys.readouterr().out)[key][server_key(demo)]["url"] == "http://127.0.0.1:9/mcp"
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic", "json-schema"])
