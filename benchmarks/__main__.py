@@ -2,7 +2,21 @@
 
 import sys
 
-from benchmarks import agents, build, chunking, cli, embedding, encoder, growth, house, notes, quality, scale, speed
+from benchmarks import (
+    agents,
+    answers,
+    build,
+    chunking,
+    cli,
+    embedding,
+    encoder,
+    growth,
+    house,
+    notes,
+    quality,
+    scale,
+    speed,
+)
 
 ALL = {
     "cli": cli.main,
@@ -17,6 +31,7 @@ ALL = {
     "speed": speed.main,
     "notes": notes.main,
     "agents": agents.main,
+    "answers": answers.main,
     "chunking": chunking.main,
     "build-dlt-docs": lambda: build.main("dlt-docs"),
     "build-aws-docs-small": lambda: build.main("aws-docs-small"),
@@ -35,6 +50,7 @@ if __name__ == "__main__":
         "speed",
         "notes",
         "agents",
+        "answers",
         "build",
         "scale",
     ):

@@ -17,10 +17,13 @@ from ..search.passages import Hit
 from .desk import DETAILED_TOKENS, Desk, cursor_at, fit, following, kept_in, position
 
 ANSWER_TOKENS = 800
-"""An answer by default: the best three passages and where the next two are (49 of 50 tasks, shared measurements)."""
+"""An answer by default: three to six passages and where the next ones are (benchmarks/answers.py)."""
 
-FIRST_SHARE, NEXT_SHARE = 0.55, 0.6
-"""Of the room, at most for the first passage, and of what is left for each further one: one passage is seldom all."""
+FIRST_SHARE = 0.6
+"""Of the room, at most for the first passage: one passage is seldom all."""
+
+MOST_CITED = 2
+"""Passages that are only named."""
 
 LEAST_PIECE = 60
 """Tokens below which a part of a passage tells nothing: it is cited instead."""
@@ -51,7 +54,7 @@ def search_knowledge(
     category: str = "",
     since: str = "",
     where: Mapping[str, str] | None = None,
-    limit: int = 5,
+    limit: int = 8,
     budget: int = 0,
     detailed: bool = False,
     cursor: str = "",
@@ -128,29 +131,30 @@ class Packed(NamedTuple):
 
 
 def packed(hits: Sequence[Hit], room: int, *, detailed: bool = False, first: int = 1) -> Packed:
-    """Hits in at most about `room` tokens: passages while they fit, then where the next ones are."""
+    """Hits in at most about `room` tokens: passages by rank while they fit, then where the next ones are."""
+    left = room - CITED_TOKENS * min(MOST_CITED, len(hits) - 1)
+    shown: dict[int, tuple[Citation, str]] = {}
+    for place, hit in enumerate(hits):
+        head = tokens(_head(first + place, hit, hit.citation, hit.text, detailed=detailed)) + 1
+        space = left - head
+        shown[place] = _passage(hit, space if place else min(space, int(left * FIRST_SHARE)))
+        if shown[place][1]:
+            left -= tokens(shown[place][1]) + head
     parts: list[str] = []
-    read: list[str] = []
     cited: list[str] = []
-    left = room
-    for number, hit in enumerate(hits, first):
-        rest = len(hits) - len(parts) - len(cited) - 1
-        head = _head(number, hit, hit.citation, detailed=detailed)
-        space = left - tokens(head) - 2 - CITED_TOKENS * min(rest, 3)
-        if not cited and not detailed:
-            space = int(min(space, left * (FIRST_SHARE if not parts else NEXT_SHARE if rest else 1.0)))
-        citation, shown = _passage(hit, space) if not cited else (hit.citation, "")
-        if shown:
-            parts.append(f"{_head(number, hit, citation, detailed=detailed)}\n{shown}")
+    read: list[str] = []
+    for place, hit in enumerate(hits):
+        citation, text = shown[place]
+        if text:
+            parts.append(f"{_head(first + place, hit, citation, text, detailed=detailed)}\n{text}")
             read.append(str(citation))
-            left -= tokens(parts[-1]) + 1
-        elif tokens(head) <= left or not (parts or cited):
-            cited.append(head)
-            left -= tokens(head) + 1
+        elif len(cited) < MOST_CITED:
+            cited.append(_head(first + place, hit, citation, "", detailed=detailed))
         else:
+            hits = hits[:place]  # the cursor goes on here
             break
     text = "\n\n".join([*parts, *(["Next:\n" + "\n".join(cited)] if cited else [])])
-    return Packed(text, len(parts) + len(cited), read)
+    return Packed(text, len(hits), read)
 
 
 def _passage(hit: Hit, space: int) -> tuple[Citation, str]:
@@ -168,14 +172,20 @@ def _passage(hit: Hit, space: int) -> tuple[Citation, str]:
     return citation, shown
 
 
-def _head(number: int, hit: Hit, citation: Citation, *, detailed: bool) -> str:
+def _head(number: int, hit: Hit, citation: Citation, text: str, *, detailed: bool) -> str:
+    """Where it stands and what it is called; a section is not named where the text begins with its heading."""
     section = hit.headings.rpartition(" > ")[2]
-    name = f"{hit.title} › {section}" if section and section != hit.title else hit.title
-    line = f"[{number}] {citation} · {name} · {hit.kind} {hit.score:.2f}"
+    names = [hit.title, *([section] if section != hit.title and not _opens_with(text, section) else [])]
+    line = f"[{number}] {citation} · {' › '.join(name for name in names if not _opens_with(text, name))}".rstrip(" ·")
     if detailed:
-        line += f"\nkey {hit.key}; tags {', '.join(hit.tags) or 'none'}; matched on {', '.join(hit.matched_on)}"
+        line += f"\n{hit.kind}, score {hit.score:.2f}, key {hit.key}, matched on {', '.join(hit.matched_on)}"
+        line += f"; tags {', '.join(hit.tags)}" if hit.tags else ""
         line += f"\nthe same as {', '.join(hit.copies)}" if hit.copies else ""
     return line
+
+
+def _opens_with(text: str, name: str) -> bool:
+    return bool(name) and text.lstrip("# \n").startswith(name)
 
 
 def _said(why: str, *, filtered: bool, fresh: bool, hits: bool) -> str:

@@ -113,7 +113,7 @@ TOOLS = (
             _may("since", "dated YYYY-MM-DD or later"),
             _may("where", "frontmatter, e.g. {\"status\": \"executed\"}",
                  {"type": "object", "additionalProperties": {"type": "string"}}),
-            _may("limit", "", _number(5, 50)),
+            _may("limit", "", _number(8, 50)),
             _may("budget", "tokens of the answer, default 800", {"type": "integer", "minimum": 200, "maximum": 6000}),
             _may("detailed", "up to 6000 tokens, with keys, tags and what matched", _YES), _CURSOR,
         ),
