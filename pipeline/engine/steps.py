@@ -28,7 +28,7 @@ from pipeline.formats.shared import KINDS
 from pipeline.ground.digests import digest
 from pipeline.ground.tables import from_rows
 from pipeline.link.drift import measure_drift
-from pipeline.link.duplicates import duplicate_relations, near_duplicate_relations
+from pipeline.link.duplicates import duplicate_relations, near_copies_within, near_duplicate_relations
 from pipeline.link.entities import follow
 from pipeline.link.findings import problem_figures
 from pipeline.link.linking import link_mentions
@@ -162,7 +162,11 @@ def relations(build: Build, inputs: Inputs) -> Made:
     elif build.config.embed.enabled:
         windows = inputs["windows"]
         vectors = build.embedder.cache.vectors(windows["text_hash"])
-        found.append(similar_documents(windows, vectors, link, duplicates=copies))
+        similar = similar_documents(windows, vectors, link, duplicates=copies)
+        within = near_copies_within(documents, similar)
+        for one, other in (("from", "to"), ("to", "from")):  # a copy is not a see-also of its original
+            similar = similar.join(within, left_on=["from", "to"], right_on=[one, other], how="anti")
+        found += [similar, within]
     tables = {"relations": pl.concat(found), "diagnostics": pl.concat(diagnostics)}
     return Made(tables, facts={"checked": links.checked}, figures={"checked references": links.checked})
 

@@ -29,7 +29,7 @@ RELATION_TYPES = {
     "implements": "the text claims that this file implements it",
     "see_also": "similar by the mean of the documents' vectors",
     "duplicate_of": "the same text, white space aside",
-    "near_duplicate_of": "nearly the same text in another package",
+    "near_duplicate_of": "nearly the same text",
     "related_to": "named as related: entries, canonical entities",
     "solves": "a pattern or refactoring removes the smell",
     "solved_by": "inverse of solves",

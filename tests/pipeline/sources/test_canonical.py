@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 
 import syntropy
-from pipeline.link.duplicates import near_duplicate_relations
+from pipeline.ground.tables import from_rows
+from pipeline.link.duplicates import near_copies_within, near_duplicate_relations
 from pipeline.sources.canonical import read_catalogue
+from syntropy.contract.schema import RELATIONS
 from syntropy.contract.vocabulary import ENTITY_KINDS
 from tests.conftest import ROOT
 from tests.quick import build
@@ -193,6 +195,22 @@ def test_near_duplicates_are_linked_across_packages_only():
     assert [(r["from"], r["to"]) for r in found.iter_rows(named=True)] == [("hub:a.md", "project:b.md")]
     alone = near_duplicate_relations(table.filter(pl.col("package") == "project"), exact)
     assert alone.height == 0
+
+
+def test_near_copies_within_a_package_are_those_whose_words_agree():
+    words = [f"word{n}" for n in range(200)]
+    table = documents(
+        ("project:a.md", "project", "a.md", " ".join(words)),
+        ("project:b.md", "project", "b.md", " ".join([*words[:198], "other", "end"])),
+        ("project:c.md", "project", "c.md", " ".join([*words[:100], *(f"else{n}" for n in range(100))])),
+    )
+    pairs = [("a", "b"), ("b", "a"), ("a", "c"), ("c", "a"), ("b", "c"), ("c", "b")]
+    similar = from_rows(
+        RELATIONS,
+        [(f"project:{x}.md", "see_also", f"project:{y}.md", f"{y}.md", "similarity", 0.99, 0, "") for x, y in pairs],
+    )
+    found = near_copies_within(table, similar)
+    assert [(r["from"], r["to"]) for r in found.iter_rows(named=True)] == [("project:b.md", "project:a.md")]
 
 
 def test_copies_are_one_hit_that_names_the_others(tmp_path):
