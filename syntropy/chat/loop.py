@@ -29,11 +29,12 @@ class Text(NamedTuple):
 
 
 class Used(NamedTuple):
-    """A tool was called; `error` says that it did not succeed."""
+    """A tool was called; `error` says that it did not succeed, `not_here` what it did not find."""
 
     name: str
     arguments: str
     error: bool
+    not_here: str = ""
 
 
 @dataclass
@@ -106,7 +107,9 @@ class Chat:
                 answer = self._executed(call)
                 marker.read(answer.read)
                 self._shown += answer.read
-                turn.used.append(Used(call.name, call.arguments, answer.error))
+                turn.used.append(
+                    Used(call.name, call.arguments, answer.error, str(answer.structured.get("not_here", "")))
+                )
                 yield turn.used[-1]
                 self._messages.append({"role": "tool", "tool_call_id": call.id, "content": answer.text})
         if last:

@@ -234,6 +234,8 @@ def _show(pieces: Iterable[Text | Used | Turn], *, as_json: bool) -> None:
                 print(printable(f"{'Sources:' if number == 1 else '        '} {source}"))
         elif isinstance(piece, Used):
             warn(printable(f"{piece.name} {_short(piece.arguments)}{' (failed)' if piece.error else ''}"))
+            if piece.not_here:
+                warn(printable(f"not here: {piece.not_here}"))
         elif isinstance(piece, Text) and not as_json:
             sys.stdout.write(printable(piece.text))
             sys.stdout.flush()

@@ -64,10 +64,12 @@ def search(given: argparse.Namespace) -> int:
         )
         return 0 if found.hits or fresh else 1
     if found.corrections:  # before what was found in its place
-        warn("; ".join(f"{word} is found nowhere: searched {near}" for word, near in found.corrections.items()))
+        warn("; ".join(f"{word} occurs nowhere: searched {near} instead" for word, near in found.corrections.items()))
     if found.not_here:
-        more = "; the nearest passage:" if len(hits) == 1 else ""
-        print(f"not here: {printable(found.not_here)}{more}", flush=True)
+        more = "; fresh notes below:" if fresh else "; the nearest passage:" if len(hits) == 1 else ""
+        where = "not in the documents" if fresh else "not here"
+        print(f"{where}: {printable(found.not_here)}{more}", flush=True)
+        hits = [] if fresh and not given.all_hits else hits
     ranked: Sequence[Hit | Fresh] = hits
     if fresh:
         from syntropy.notes.notebook import merged

@@ -85,12 +85,19 @@ class Commands:
                 and known[1] in ("exact", "alias")
                 and self._takes(known[0], words[:count], words[count])
             ):
-                return Match(known[0], "arguments", f"{' '.join(words[count:])} taken for arguments")
+                given = " ".join(name.split()[count:])
+                return Match(known[0], "arguments", f"{given} taken as arguments")
         asked = _folded(bare(name))
+        within = (
+            [command for command in self.all if f" {asked} " in f" {_folded(bare(command.title))} "] if asked else []
+        )
+        if len(within) == 1 and " " in asked:
+            return Match(within[0], "alias", f"part of {bare(within[0].title)!r}")
         near = difflib.get_close_matches(asked, self._names, n=MOST_NEAR, cutoff=NEAR)
         if near and _is_slip(asked, near[0]):
             return Match(self._names[near[0]][0], "nearest", _difference(asked, near[0]))
-        titles = list(dict.fromkeys(self._names[one][0].title for one in near))
+        named = [command.title for command in within[:MOST_NEAR]]
+        titles = list(dict.fromkeys([*named, *(self._names[one][0].title for one in near)]))
         hint = "the nearest by name" if titles else "list_commands names all of them"
         raise DocumentNotFoundError(f"no such command: {name!r}", hint=hint, names=titles)
 

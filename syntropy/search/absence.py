@@ -38,7 +38,7 @@ _SEED = 7
 _SHORTEST, _LONGEST = 4, 14
 
 DECIDING = ("fusion", "lexical_weight", "semantic_weight", "document_weight", "second_look", "semantic_floor", "rrf_k",
-            "path_boost", "index_boost", "synonyms")  # fmt: skip
+            "path_boost", "index_boost")  # fmt: skip
 """Settings that scores depend on: a threshold holds for the ones it was measured with."""
 
 META_KEY = "absence"
@@ -101,5 +101,5 @@ def why_absent(best: float, limit: float, unknown: Sequence[str], unknown_share:
     if best <= 0:
         said.append("nothing was found")
     elif best < limit:
-        said.append(f"the best passage scores {best:.2f}, what chance finds {limit:.2f}")
+        said.append(f"the best passage scores {best:.2f}, and chance alone reaches {limit:.2f}")
     return "; ".join(said)

@@ -14,6 +14,7 @@ from ..contract.errors import MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
     from ..store.database import Database
+    from .second_look import Look
 
 EngineName = Literal["auto", "sql", "memory"]
 
@@ -69,6 +70,9 @@ class Engine(Protocol):
 
     def originals(self) -> dict[int, int]:
         """document -> the one it is a copy of, or nearly."""
+
+    def looks(self, chunks: Sequence[int]) -> dict[int, Look]:
+        """What the chunks' texts say (`second_look`)."""
 
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""

@@ -27,17 +27,19 @@ def heading_asked(body: str, terms: Iterable[str]) -> Asked:
     asked = {term: {term} for term in terms}
     best = Asked(-1, "", 0.0)
     for found in HEADING.finditer(body):
-        likeness = likeness_of(found[1], asked)
+        likeness = likeness_of(frozenset(index_terms(found[1])), asked)
         if likeness >= HEADING_LIKE and likeness > best.likeness:
             best = Asked(found.start(), found[1].strip(), likeness)
     return best
 
 
-def likeness_of(name: str, asked: Mapping[str, set[str]]) -> float:
-    """How much a name and the query are the same words (0-1): harmonic mean of the shares each has of the other."""
-    own = set(index_terms(name))
+def likeness_of(own: frozenset[str], asked: Mapping[str, set[str]]) -> float:
+    """How much a name (its terms) and the query are the same words (0-1): harmonic mean of the shares each has of the
+    other. `asked`: each of the query's terms with all that it may be called."""
     if not own:
         return 0.0
-    held = sum(bool(own & meant) for meant in asked.values())
-    said = sum(any(term in meant for meant in asked.values()) for term in own)
-    return 2 * held * said / (held * len(own) + said * len(asked)) if held else 0.0
+    held = sum(not own.isdisjoint(meant) for meant in asked.values())
+    if not held:
+        return 0.0
+    said = len(own.intersection(set().union(*asked.values())))
+    return 2 * held * said / (held * len(own) + said * len(asked))

@@ -20,6 +20,7 @@ from ..contract.text import idf
 from .engine import Facts, Question, Scores
 from .lexical import DOCUMENT_LENGTH, SATURATED
 from .postings import Floats, Postings
+from .second_look import Look, looks
 from .sql_engine import SqlEngine, SqlQuestion
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ MAX_VECTOR_BYTES = 1_000_000_000
 """Larger matrices stay on disk and are scanned there."""
 
 _MAX_FILTERS = 32
+
+MAX_LOOKS = 20_000
+"""Chunks whose texts are looked at when everything is loaded, in about a second, and remembered (20 MB)."""
 
 Mask = NDArray[np.bool_]
 
@@ -55,6 +59,7 @@ class MemoryEngine(SqlEngine):
         self._masks: OrderedDict[tuple[str, tuple[object, ...]], Mask] = OrderedDict()
         self._vectors: _Vectors | None = None
         self._owners: tuple[list[int], list[str]] | None = None
+        self._looks: dict[int, Look] = {}
         self._lengths: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
         self._names: dict[str, list[tuple[str, int]]] | None = None
         self._originals: dict[int, int] | None = None
@@ -67,6 +72,10 @@ class MemoryEngine(SqlEngine):
     def load(self, *, vectors: bool) -> None:
         """All postings, if they fit into memory, and all vectors, if those are wanted and do."""
         self._postings.load()
+        if not self._looks and self.database.chunk_count <= MAX_LOOKS:
+            found = looks(self.database)
+            with self._lock:
+                self._looks = found
         if vectors and self.holds_vectors:
             self._matrix()
 
@@ -105,6 +114,18 @@ class MemoryEngine(SqlEngine):
             if self._originals is None:
                 self._originals = super().originals()
         return self._originals
+
+    def looks(self, chunks: Sequence[int]) -> dict[int, Look]:
+        """As `SqlEngine.looks`, remembered."""
+        with self._lock:
+            known = {chunk: look for chunk in chunks if (look := self._looks.get(chunk))}
+        if lacking := [chunk for chunk in chunks if chunk not in known]:
+            found = looks(self.database, lacking)
+            known |= found
+            with self._lock:
+                if len(self._looks) < MAX_LOOKS:
+                    self._looks.update(found)
+        return known
 
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""

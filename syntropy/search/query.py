@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ..contract.text import identifier_text, idf, index_terms, is_unspaced, words
 from ..contract.vocabulary import QUERY_STOP_WORDS
 from .absence import is_common
+from .spelling import may_be_misspelt, meant
 
 if TYPE_CHECKING:
-    from ..store.database import Database
     from .engine import Engine, Facts
 
 SYNONYM_SHARE = 0.9
@@ -22,9 +22,6 @@ SYNONYM_SHARE = 0.9
 
 LONE_SYNONYM_WEIGHT = 0.5
 """Weight of synonyms of a word that occurs nowhere."""
-
-MISSPELT_FROM = 6
-"""Letters from which a word that occurs nowhere may be a misspelt one: `flink` is not `link`, nor `helm` `help`."""
 
 CORRECTED_WEIGHT = 0.8
 """Weight of the term searched in place of a misspelt one."""
@@ -38,7 +35,7 @@ _WORD_BREAK = r"[^\p{L}\p{N}_]+"
 class QueryTerms:
     """`weights`: term to weight; `best`: the highest score the query's own words could reach.
 
-    `terms` are the query's own; `unknown` words, as typed, that the index lacks; `corrections` (word, nearest term):
+    `terms` are the query's own; `unknown` words, as typed, that the index lacks; `corrections` (word, nearest one):
     such a word stays among the unknown ones; `synonyms` terms that were added, `groups` term to its synonyms;
     `phrases` as typed; `missing` the unknown words that say what the query is about (no common words, none that was
     corrected), `missing_share` (0-1) what they hold of its information.
@@ -94,9 +91,12 @@ def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> Que
             found.synonyms.append(synonym)
     if correct:
         for word in found.unknown:
-            if _may_be_misspelt(word) and (nearest := _nearest(engine.database, plain[word][0])):
-                found.corrections[word] = nearest
-                found.weights.setdefault(nearest, CORRECTED_WEIGHT)
+            if may_be_misspelt(word) and (nearest := meant(engine.database, word)):
+                found.corrections[word] = nearest.word
+                found.weights.setdefault(nearest.term, CORRECTED_WEIGHT)
+                held = engine.facts([nearest.term])[nearest.term][0]  # what it would be worth, spelled right
+                chunks = engine.database.chunk_count
+                found.best -= own.get(plain[word][0], 0) * (idf(chunks, 0) - idf(chunks, held))
     gone = {word: [t for t in plain[word] if t not in facts and not is_common(t)] for word in found.unknown}
     found.missing = [word for word, terms in gone.items() if terms and word not in found.corrections]
     lost = {term for word in found.missing for term in gone[word] if term in own}
@@ -119,11 +119,6 @@ def _is_unknown(plain: Sequence[str], parts: Sequence[str], facts: Mapping[str, 
     if not plain or all(term in facts for term in plain):
         return False
     return not (parts and len(plain) > 1 and parts[0] in facts)
-
-
-def _may_be_misspelt(word: str) -> bool:
-    """Is it a plain word? Names, identifiers and short words are what they are."""
-    return len(word) >= MISSPELT_FROM and word.isalpha() and word.islower()
 
 
 _STOP = frozenset(QUERY_STOP_WORDS)
@@ -163,15 +158,3 @@ def _pattern(phrase: Sequence[str]) -> str:
 
 def _synonyms_of(term: str, groups: Sequence[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(s for group in groups if term in group for s in group if s != term))
-
-
-def _nearest(database: Database, term: str) -> str:
-    """The term nearest to one that occurs nowhere, with the same first letter: one edit, two from 8 letters on."""
-    edits = 1 if len(term) < 8 else 2
-    rows = database.rows(
-        "SELECT term FROM postings WHERE left(term, 1) = ? AND length(term) BETWEEN ? AND ? "
-        "AND damerau_levenshtein(term, ?) <= ? AND NOT regexp_matches(term, '[0-9_]') "
-        "ORDER BY damerau_levenshtein(term, ?), df DESC, term LIMIT 1",
-        [term[0], len(term) - edits, len(term) + edits, term, edits, term],
-    )
-    return str(rows[0][0]) if rows else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +34,8 @@ AUTO_WORDS = 3
 """`auto`: a query of up to this many words and no question mark is `fast` (Synaptic's seed, part 1)."""
 
 MAX_LIMIT = 1_000
+
+NOTHING_PASSES = "no document passes the filters"
 
 ALIAS_SCORE = 0.99
 """Score of a document that has the query as its alias; 1 is left to a title that equals it."""
@@ -109,19 +110,20 @@ def run(engine: Engine, request: Request, *, encoder: Callable[[], Encoder]) -> 
         neighbors=request.neighbors,
         copies=best.copies,
     )
-    if not hits and _nothing_passes(engine.database, request.filters):
-        warning = "; ".join(filter(None, (warning, "no document passes the filters")))
+    nothing_passes = not hits and _nothing_passes(engine.database, request.filters)
+    if nothing_passes:
+        warning = "; ".join(filter(None, (warning, NOTHING_PASSES)))
     return Results(
         query,
         mode,
         hits,
         terms.terms,
         terms.unknown if mode != "semantic" else [],
-        _as_written(terms.corrections, hits),
+        terms.corrections,
         tuple(terms.synonyms),
         () if hits else _suggestions(engine.database, terms),
         warning,
-        _not_here(engine.database, mode, terms, settings, best, hits),
+        NOTHING_PASSES if nothing_passes else _not_here(engine.database, mode, terms, settings, best, hits),
     )
 
 
@@ -179,7 +181,7 @@ def _best(engine: Engine, question: Question, asked: _Asked, settings: SearchCon
         found = _fused(question, asked, settings, left, right, owners)
         boost(found, {c: path for c, (_, path) in owners.items()}, keywords, settings)
         if settings.second_look:
-            found = look_again(engine.database, found, asked.terms.terms, asked.terms.groups)
+            found = look_again(engine, found, asked.terms.terms, asked.terms.groups)
         found, named = _with_named(engine, asked, passing, found, owners)
         kept, copies = _selected(found, owners, originals, settings)
         if len(kept) >= settings.limit or (len(left) < depth and len(right) < depth):
@@ -306,15 +308,6 @@ def _mode(query: str, mode: str) -> str:
     if mode != "auto":
         return mode
     return "fast" if len(query.split()) <= AUTO_WORDS and "?" not in query else "hybrid"
-
-
-def _as_written(corrections: Mapping[str, str], hits: Sequence[Hit]) -> dict[str, str]:
-    """Corrections with a word as it stands in a hit instead of its stem."""
-    shown = {}
-    for term, nearest in corrections.items():
-        words = (word for hit in hits for word in f"{hit.title} {hit.text}".split())
-        shown[term] = next((w.strip(string.punctuation).lower() for w in words if index_terms(w) == [nearest]), nearest)
-    return shown
 
 
 def _suggestions(database: Database, terms: QueryTerms) -> tuple[str, ...]:

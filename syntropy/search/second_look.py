@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..contract.text import words
+from ..contract.text import index_terms, words
 from ..contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS
 from .fusion import FULL_SCORE, Candidate
 from .headings import HEADING, HEADING_SAME, likeness_of
-from .passages import rows_by_id
+from .lexical import numbers
 
 if TYPE_CHECKING:
     from ..store.database import Database
+    from .engine import Engine
 
 LOOKED_AT = 40
 """Candidates looked at; what lies behind them keeps its order."""
@@ -39,6 +40,9 @@ under another one. Less likeness tells nothing (-.005 nDCG@10 on our own sets)."
 FEWEST_WORDS = 4
 """Words besides headings that make a passage more than a stub."""
 
+_SHORT = 400
+"""Characters from which a passage has that many words."""
+
 NAMED_KINDS = (*ENTRY_KINDS, *ENTITY_KINDS, "term")
 SHORT_KINDS = (*NAMED_KINDS, "rule")
 """Kinds whose texts may be short."""
@@ -52,58 +56,76 @@ _LEADS_ON = re.compile(
 _LINK_LINE = re.compile(r"\[[^\]]+\]\([^)]*\)|<?https?://\S+>?\s*$")
 
 
+class Look(NamedTuple):
+    """What the texts of a chunk say: its document; terms of its name, where that is what is asked for (entries,
+    entities, terms); terms of each heading below the title; does it only lead on?"""
+
+    document: int
+    name: frozenset[str]
+    headings: tuple[frozenset[str], ...]
+    hollow: bool
+
+
+def looks(database: Database, chunks: Sequence[int] | None = None) -> dict[int, Look]:
+    """Of some chunks, or of all."""
+    where = "" if chunks is None else f" WHERE chunk_id IN ({numbers(chunks)})"
+    rows = database.rows(f"SELECT chunk_id, document_id, title, body FROM chunks{where}")
+    owned = "" if chunks is None else f" WHERE document_id IN ({numbers(sorted({row[1] for row in rows}))})"
+    kinds = dict(database.rows(f"SELECT document_id, kind FROM documents{owned}"))
+    return {chunk: _look(document, kinds[document], title, body) for chunk, document, title, body in rows}
+
+
 def look_again(
-    database: Database, candidates: list[Candidate], terms: Iterable[str], synonyms: Mapping[str, Sequence[str]]
+    engine: Engine, candidates: list[Candidate], terms: Iterable[str], synonyms: Mapping[str, Sequence[str]]
 ) -> list[Candidate]:
     """The candidates with the factors of the first ones in their scores, best first.
 
     `terms` are the query's own, `synonyms` what each may be called as well.
     """
     asked = {term: {term, *synonyms.get(term, ())} for term in dict.fromkeys(terms)}
-    first, rest = candidates[:LOOKED_AT], candidates[LOOKED_AT:]
+    first = candidates[:LOOKED_AT]
     if not first or not asked:
         return candidates
-    chunks = rows_by_id(database, "chunks", ("chunk_id", "document_id", "title", "body"), [c.chunk for c in first])
-    owners = sorted({row["document_id"] for row in chunks.values()})
-    kinds = {n: row["kind"] for n, row in rows_by_id(database, "documents", ("document_id", "kind"), owners).items()}
-    of_kind = {chunk: kinds[row["document_id"]] for chunk, row in chunks.items()}
-    hollow = {chunk for chunk, row in chunks.items() if is_hollow(row["body"], of_kind[chunk])}
-    full = {row["document_id"] for chunk, row in chunks.items() if chunk not in hollow}
+    known = engine.looks([c.chunk for c in first])
+    full = {look.document for look in known.values() if not look.hollow}
     for candidate in first:
-        row = chunks[candidate.chunk]
-        if candidate.chunk in hollow and row["document_id"] in full:
+        look = known[candidate.chunk]
+        if look.hollow and look.document in full:
             candidate.boosts["hollow"] = HOLLOW  # another passage of the document speaks for it
-        if of_kind[candidate.chunk] in NAMED_KINDS:
-            if likeness := likeness_of(_PLACEHOLDER.sub(" ", row["title"]), asked):
+        if look.name:
+            if likeness := likeness_of(look.name, asked):
                 candidate.boosts["name"] = 1 + NAMED_WEIGHT * likeness
-        elif (likeness := _inner_heading(row["body"], asked)) >= HEADING_SAME:
+        elif (likeness := max((likeness_of(own, asked) for own in look.headings), default=0.0)) >= HEADING_SAME:
             candidate.boosts["heading"] = 1 + HEADING_WEIGHT * likeness
         for name in ("hollow", "name", "heading"):
             candidate.score = min(FULL_SCORE, candidate.score * candidate.boosts.get(name, 1.0))
-    first.sort(key=lambda c: (-c.score, c.chunk))
-    if first[0].chunk in hollow:
-        better = next((c for c in first if c.chunk not in hollow), first[0])
-        if better is not first[0] and better.score >= LEAD * first[0].score:
-            better.boosts["leads"] = first[0].score / better.score
-            better.score = first[0].score
-            first.remove(better)
-            first.insert(0, better)
-    return first + rest
+    candidates.sort(key=lambda c: (-c.score, c.chunk))
+    leader = candidates[0]
+    if leader.chunk in known and known[leader.chunk].hollow:
+        better = next((c for c in candidates if c.chunk in known and not known[c.chunk].hollow), leader)
+        if better is not leader and better.score >= LEAD * leader.score:
+            better.boosts["leads"] = leader.score / better.score
+            better.score = leader.score
+            candidates.remove(better)
+            candidates.insert(0, better)
+    return candidates
 
 
-def _inner_heading(body: str, asked: Mapping[str, set[str]]) -> float:
-    """Likeness of the heading most like the query, of those below the title."""
-    found = (match[1] for match in HEADING.finditer(body) if not match[0].lstrip().startswith("# "))
-    return max((likeness_of(heading, asked) for heading in found), default=0.0)
+def _look(document: int, kind: str, title: str, body: str) -> Look:
+    if kind in NAMED_KINDS:
+        return Look(document, frozenset(index_terms(_PLACEHOLDER.sub(" ", title))), (), False)
+    inner = (found[1] for found in HEADING.finditer(body) if not found[0].lstrip().startswith("# "))
+    headings = tuple(own for heading in inner if (own := frozenset(index_terms(heading))))
+    return Look(document, frozenset(), headings, kind not in SHORT_KINDS and is_hollow(body))
 
 
-def is_hollow(body: str, kind: str) -> bool:
+def is_hollow(body: str) -> bool:
     """Does a passage only lead on: links without words of their own, or a heading and hardly anything else?"""
-    lines = [line for line in HEADING.sub("", body).split("\n") if line.strip()]
-    if kind in SHORT_KINDS:
-        return False
-    if sum(len(words(line)) for line in lines) < FEWEST_WORDS:
+    plain = HEADING.sub("", body)
+    if len(plain) < _SHORT and len(words(plain)) < FEWEST_WORDS:
         return True
     headings = HEADING.findall(body)
-    links = sum(bool(_LINK_LINE.search(line)) for line in lines)
-    return bool(headings) and _LEADS_ON.fullmatch(headings[-1].strip()) is not None and links >= 0.6 * len(lines)
+    if not headings or not _LEADS_ON.fullmatch(headings[-1].strip()):
+        return False
+    lines = [line for line in plain.split("\n") if line.strip()]
+    return sum(bool(_LINK_LINE.search(line)) for line in lines) >= 0.6 * len(lines)

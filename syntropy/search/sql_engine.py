@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from . import lexical, semantic
 from .engine import Facts, Question, Scores
 from .lexical import numbers
+from .second_look import Look, looks
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -91,6 +92,10 @@ class SqlEngine:
             while found[document] in found:  # a copy of a copy; originals come first, so this ends
                 found[document] = found[found[document]]
         return found
+
+    def looks(self, chunks: Sequence[int]) -> dict[int, Look]:
+        """See `engine.Engine`."""
+        return looks(self.database, chunks)
 
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from ..contract.budget import tokens
@@ -188,6 +189,18 @@ def list_contexts(desk: Desk, *, detailed: bool = False) -> dict[str, Any]:
     return {"packages": packages}
 
 
+def _below(desk: Desk, file: str) -> str:
+    """A file's path below the project's root, however it is given."""
+    root = desk.knowledge.project
+    place = Path(file)
+    if root is None or not place.is_absolute():
+        return file
+    for top in (root, root.resolve()):
+        if place.is_relative_to(top):
+            return place.relative_to(top).as_posix()
+    return file
+
+
 def get_context(desk: Desk, *, task: str, files: Sequence[str] = (), budget: int = 2_000) -> dict[str, Any]:
     """What to know for a task (and the files it is about), packed into a budget."""
     room = int(budget * PACK_SHARE)
@@ -198,10 +211,11 @@ def get_context(desk: Desk, *, task: str, files: Sequence[str] = (), budget: int
             task,
             budget=room,
             saved_rules=desk.saved_rules(),
-            files=files,
+            files=[_below(desk, file) for file in files],
             mode="fast" if desk.warming else "",
         )
         answer: dict[str, Any] = {
+            **({"not_here": pack.not_here} if pack.not_here else {}),
             "context": Data(pack.text()),
             "citations": [part.citation.partition("~")[0] for part in pack.parts if part.role == "passage"],
         }

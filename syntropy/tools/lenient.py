@@ -16,7 +16,14 @@ _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 def meant(arguments: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The arguments as the schemas want them, as far as that is beyond doubt; those that are null are left out."""
     given = {well_formed(str(name)): _plain(value) for name, value in arguments.items()}
-    return {name: _meant(value, schemas.get(name, {})) for name, value in given.items() if value is not None}
+    return {name: _meant(value, schemas.get(name, {})) for name, value in given.items() if not _is_null(name, value)}
+
+
+def _is_null(name: str, value: Any) -> bool:
+    """Null, also as a word; a question may be about `null`."""
+    return value is None or (
+        isinstance(value, str) and value.strip() == "null" and name not in ("query", "task", "name")
+    )
 
 
 def _plain(value: Any) -> Any:

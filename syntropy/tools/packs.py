@@ -125,8 +125,9 @@ def context_pack(
     passages = _distinct(
         Part("passage", _proven(texts, hit.citation), _title(hit.title, hit.headings), hit.text.strip()) for hit in hits
     )
-    rules = _rules(knowledge, task, [c.path for c in owners], saved_rules, files)
-    names = list(dict.fromkeys(place_of(citation.package, citation.path) for citation in owners))[:5]
+    rules = _rules(knowledge, "" if found.not_here else task, [c.path for c in owners], saved_rules, files)
+    lead = [] if found.not_here else owners  # what is next to a passage that answers nothing answers nothing
+    names = list(dict.fromkeys(place_of(citation.package, citation.path) for citation in lead))[:5]
     needed, around = _linked(knowledge, graph, names, NEEDED), _linked(knowledge, graph, names, AROUND)
     shelf = _Shelf(_head(task, found.not_here), budget)
     shelf.take(rules, RULES_SHARE)
@@ -154,8 +155,7 @@ class _Shelf:
             elif part.role == "passage" and not any(p.role == "passage" for p in self.parts):
                 room = limit - self._used(part._replace(text=""))
                 if room > 0:
-                    piece = excerpt(part.text, room)
-                    self.parts.append(part._replace(text=part.text[piece.start : piece.end] + piece.closing + "\n…"))
+                    self.parts.append(_shortened(part, room))
                 self.left.append(part)
             else:
                 self.left.append(part)
@@ -181,6 +181,16 @@ class _Shelf:
 
     def _used(self, *more: Part) -> int:
         return tokens(_written(self.head, [*self.parts, *more], ""))
+
+
+def _shortened(part: Part, room: int) -> Part:
+    """Its beginning, up to a block's end, and the lines of that in its citation (without the digest of the whole)."""
+    piece = excerpt(part.text, room)
+    text = part.text[piece.start : piece.end]
+    place, _, lines = part.citation.partition("~")[0].rpartition("#L")
+    start = int(lines.partition("-")[0])
+    citation = f"{place}#L{start}-L{start + text.count(chr(10))}"
+    return part._replace(citation=citation, text=f"{text}{piece.closing}\n…")
 
 
 def _head(task: str, not_here: str) -> str:
@@ -262,8 +272,11 @@ def _linked(knowledge: Knowledge, graph: Graph, names: Sequence[str], types: Seq
         text = texts[node.path]
         lines = text.text.split("\n")
         start = next((n for n, line in enumerate(lines, 1) if line.startswith("# ")), 1)
-        body = cut("\n".join(lines[start - 1 :]), _ENTRY_TOKENS).rstrip()
+        whole = "\n".join(lines[start - 1 :])
+        piece = excerpt(whole, _ENTRY_TOKENS)
+        body = whole[piece.start : piece.end]
         citation = Citation(text.package, text.commit, text.path, start, start + body.count("\n"))
+        body += piece.closing
         title = f"{node.title} ({edge.start} {edge.type} it)"
         parts.append(Part("neighbour", _proven(texts, citation), title, body))
     return parts

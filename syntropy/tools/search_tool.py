@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 from ..contract.budget import tokens
 from ..contract.errors import UsageError
 from ..contract.identity import Citation
+from ..contract.text import index_terms
 from ..contract.untrusted import Data
 from ..contract.vocabulary import KINDS
 from ..notes.notebook import Fresh
+from ..search.absence import is_common
 from ..search.excerpt import excerpt
 from ..search.filters import SOURCES
 from ..search.passages import Hit
+from ..search.ranking import NOTHING_PASSES
 from .desk import DETAILED_TOKENS, Desk, cursor_at, fit, following, kept_in, position
 
 ANSWER_TOKENS = 800
@@ -37,6 +40,9 @@ NEAREST_TOKENS = 160
 FRESH_HITS = 3
 FRESH_TOKENS = 120
 """How many insights and notes a search shows, and how much of each."""
+
+FRESH_ANSWERS = 0.35
+"""Score from which an insight or note is an answer: half of the words, or a third of them and some likeness."""
 
 MOST_UNKNOWN = 20
 
@@ -82,37 +88,35 @@ def search_knowledge(
     filtered = bool(types or packages or tags or all_tags or path or category or since or where)
     fresh = [] if filtered or start else _fresh(desk, query)
     room = budget or (DETAILED_TOKENS if detailed else ANSWER_TOKENS)
+    told = [_told(one) for one in fresh]
+    answers = [one for one in fresh if one.score >= FRESH_ANSWERS]
+    absent = found.not_here if not start else ""
     answer: dict[str, Any] = {}
-    if found.not_here and not start:
-        answer["not_here"] = _said(found.not_here, filtered=filtered, fresh=bool(fresh), hits=bool(found.hits))
+    if absent and not answers:
+        answer["not_here"] = _said(absent, hits=bool(found.hits))
+    elif absent:
+        answer["fresh"] = told  # the documents say nothing on it, these do
+        answer["documents"] = f"not in the documents: {absent}"
     answer["mode"] = found.mode
     if found.corrections:
-        said = (f"{word} occurs nowhere, searched {near}" for word, near in found.corrections.items())
+        said = (f"{word} occurs nowhere, searched {near} instead" for word, near in found.corrections.items())
         answer["corrected"] = "; ".join(said)
-    unknown = [word for word in found.unknown_terms if word not in found.corrections and word not in found.not_here]
-    if unknown:
+    unknown = [word for word in found.unknown_terms if word not in found.corrections and word not in absent]
+    if unknown := [word for word in unknown if not all(map(is_common, index_terms(word)))]:
         answer["unknown_terms"] = unknown[:MOST_UNKNOWN]
-    spare = room - FRESH_TOKENS * len(fresh)
-    if found.not_here and not start:
-        nearest = packed(found.hits[:1], NEAREST_TOKENS)
+    if absent:
+        nearest = packed([] if answers else found.hits[:1], NEAREST_TOKENS)
         answer["answer"] = Data(f"Nearest:\n{nearest.text}" if nearest.text else "")
         desk.read += nearest.read
     else:
+        spare = room - FRESH_TOKENS * len(fresh)
         shown = packed(found.hits[start : start + limit], spare, detailed=detailed, first=start + 1)
         answer["answer"] = Data(shown.text)
         desk.read += shown.read
         if start + shown.named < len(found.hits):
             answer |= following(cursor_at(desk, start + shown.named, kept=found.mode))
-    if fresh:
-        answer["fresh"] = [
-            {
-                "id": one.name,
-                "kind": one.kind,
-                "created": one.created_at[:10],
-                "text": Data(fit(one.text, FRESH_TOKENS)),
-            }
-            for one in fresh
-        ]
+    if told:
+        answer.setdefault("fresh", told)
     if not found.hits and found.suggestions and not found.warning:
         answer["near_titles"] = Data(fit("; ".join(found.suggestions), FRESH_TOKENS))
     if found.warning:
@@ -188,10 +192,20 @@ def _opens_with(text: str, name: str) -> bool:
     return bool(name) and text.lstrip("# \n").startswith(name)
 
 
-def _said(why: str, *, filtered: bool, fresh: bool, hits: bool) -> str:
-    where = "among what passes the filters" if filtered else "in this knowledge"
-    what = "the documents do not answer it, the fresh notes below may" if fresh else f"{where} there is no answer"
-    return f"{what}: {why}." + (" Say so; the nearest passage follows." if hits else " Say so, or try other words.")
+def _said(why: str, *, hits: bool) -> str:
+    if why == NOTHING_PASSES:
+        return "no document passes the filters: drop one, or see get_overview for what there is"
+    nearest = "Say so; the nearest passage follows." if hits else "Say so, or try other words."
+    return f"there is no answer in this knowledge: {why}. {nearest}"
+
+
+def _told(one: Fresh) -> dict[str, Any]:
+    return {
+        "id": one.name,
+        "kind": one.kind,
+        "created": one.created_at[:10],
+        "text": Data(fit(one.text, FRESH_TOKENS)),
+    }
 
 
 def _sources_and_kinds(types: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -139,6 +139,7 @@ CEILING = 8_000
 """Tokens of any answer (design, section 6); the tools stay below it by their own budgets."""
 
 IN_TOOLS = {
+    'e.g. syntropy search "retry webhooks"': "e.g. retry webhooks",
     "`syntropy search WORDS --source entities`": "search_knowledge with types entities finds them",
     "paths are those of `syntropy search` and INDEX.md": "search_knowledge and get_overview name paths",
     "`syntropy insight list`": "search_insights finds them",

@@ -201,7 +201,7 @@ def test_neighbors_are_the_chunks_around_a_hit(demo):
 def test_nonsense_finds_nothing_and_suggests(demo):
     with syntropy.open(demo / "build") as knowledge:
         assert knowledge.search("zzzznothing qqqqwhatever").hits == []
-        found = knowledge.search("webhookish", mode="fast")
+        found = knowledge.search("webhookological", mode="fast")
         assert not found.hits
         assert any("webhook" in name for name in found.suggestions)
 

@@ -206,7 +206,7 @@ def test_it_says_when_it_does_not_know(demo):
     with Publication(lambda: syntropy.open(project=demo)) as publication:
         box = Toolbox(publication)
         absent = box.call("search_knowledge", {"query": "who won the football world cup in 1998"})
-        assert absent.text.startswith("not_here: in this knowledge there is no answer: 1998 occurs nowhere")
+        assert absent.text.startswith("not_here: there is no answer in this knowledge: 1998 occurs nowhere")
         assert absent.text.count("#L") <= 1  # the nearest one
         good = box.call("search_knowledge", {"query": "how do we retry failed carrier webhooks"})
         assert "not_here" not in good.text
