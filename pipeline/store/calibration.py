@@ -59,7 +59,10 @@ def _measured(database: Database, settings: SearchConfig, encoder: Encoder | Non
         database, Config(search=settings), None, encoder=CachedEncoder(encoder) if encoder is not None else None
     )
     found = {}
-    for mode in ("fast", "semantic", "hybrid") if encoder is not None else ("fast",):
+    modes = ["fast", *(["semantic", "hybrid"] if encoder is not None else [])]
+    for mode in modes:
+        if mode == "hybrid" and settings.fusion == "rrf":
+            continue  # sums of ranks are the same for every question
         best = [knowledge.search(question, mode=mode, limit=1).hits[:1] for question in questions]
         found[mode] = threshold([hits[0].score if hits else 0.0 for hits in best], mode)
     return found

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from ..contract.identity import CITED_LINES
 
-CITED = re.compile(r"[^\s\"'`<>()\[\]{},;]+#L\d+(?:-L?\d+)?(?:~[0-9a-f]{8})?")
+_AROUND = r"\s\"'`<>()\[\]{},;*→（）「」、。：；"
+
+CITED = re.compile(rf"[^{_AROUND}]+#L\d+(?:-L?\d+)?(?:~[0-9a-f]{{8}})?")
 
 NOT_READ = " [not read]"
 NOT_CURRENT = " [changed since the build]"
 
-_BREAK = re.compile(r"[\s\"'`<>()\[\]{},;]")
+_BREAK = re.compile(rf"[{_AROUND}]")
 
 
 class _Lines(NamedTuple):
@@ -39,8 +41,6 @@ class Marker:
         text = self._rest + piece
         broken = [match.end() for match in _BREAK.finditer(text)]
         at = broken[-1] if broken else 0
-        if "#" not in text[at:] and "/" not in text[at:] and "." not in text[at:].rstrip("."):
-            at = len(text)  # an ordinary word needs not wait
         self._rest = text[at:]
         return self._marked(text[:at])
 
@@ -55,7 +55,7 @@ class Marker:
     def _mark(self, citation: str) -> str:
         wanted = _lines(citation)
         if not any(
-            one.path == wanted.path and one.first <= wanted.first and wanted.last <= one.last for one in self._read
+            one.path == wanted.path and one.first <= wanted.first <= wanted.last <= one.last for one in self._read
         ):
             return NOT_READ
         if not self._holds(citation):

@@ -53,7 +53,7 @@ def grep_hint(given: argparse.Namespace) -> int:
             best = found.hits[0]
             root = require_project(Path(given.project or "."))
             print(hint(question, str(best.citation), best.title, server_key(root)))
-    except (SyntropyError, ValueError, OSError):
+    except (SyntropyError, ValueError, OSError, RecursionError):
         return 0
     return 0
 

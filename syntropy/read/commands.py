@@ -19,10 +19,13 @@ NEAR = 0.6
 SLIP = 0.7
 """The same, of two words: above it one is taken for the other, misspelt."""
 
+_OPPOSITE = re.compile("un|de|dis|re|in|non")
+"""What before a word makes it another one: `unsuspend` is not `suspend` misspelt."""
+
 MOST_NEAR = 5
 
 _POSITIONAL = re.compile(r"<[^>]*>|\[(?!options?\]|flags?\])[^\]]*\]|\{[^}]*\}", re.IGNORECASE)
-_OPTION = re.compile(r"\[?--?[A-Za-z][\w-]*[= ]?(?:<[^>]*>)?\]?")
+_OPTION = re.compile(r"(?<![^\s\[])\[?--?[A-Za-z][\w-]*[= ]?(?:<[^>]*>)?\]?")
 """What a command's title or syntax says of its arguments, and its options with their values."""
 
 _PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|(?<!\S)--?[A-Za-z]\S*")
@@ -113,7 +116,7 @@ class Commands:
     def _without_program(self, asked: str) -> Match | None:
         """A command typed with the program's name before it, or without where its entry has it."""
         first, _, rest = asked.partition(" ")
-        if rest in self._names and not any(known.partition(" ")[0] == first for known in self._names):
+        if " " in rest and rest in self._names and not any(known.partition(" ")[0] == first for known in self._names):
             return Match(self._names[rest][0], "alias", f"without the program's name {first!r}")
         ends = [self._names[known][0] for known in self._names if known.partition(" ")[2] == asked]
         longer = {command.key: command for command in ends}
@@ -161,7 +164,11 @@ def _is_slip(asked: str, known: str) -> bool:
     """Is it the same name with words misspelt: as many words, each the same or nearly so?"""
     left, right = asked.split(), known.split()
     return len(left) == len(right) and all(
-        one == other or difflib.SequenceMatcher(None, one, other).ratio() >= SLIP
+        one == other
+        or (
+            not _OPPOSITE.fullmatch(one.removesuffix(other) or other.removesuffix(one))
+            and difflib.SequenceMatcher(None, one, other).ratio() >= SLIP
+        )
         for one, other in zip(left, right, strict=True)
     )
 

@@ -19,13 +19,14 @@ RANK_CONSTANT = 60
 class FederatedResults:
     """Hits of all databases, best rank first; a hit's `score` is that in its own database.
 
-    `modes` and `warnings` by name of the database.
+    `modes`, `warnings` and `not_here` (why a database has no answer) by name of the database.
     """
 
     query: str
     hits: list[Hit]
     modes: dict[str, str]
     warnings: dict[str, str]
+    not_here: dict[str, str]
 
 
 class Federation:
@@ -46,19 +47,23 @@ class Federation:
         self.close()
 
     def search(self, query: str, *, limit: int = 10, **options: Any) -> FederatedResults:
-        """The best of each database in turn, as `Knowledge.search` with the same options finds them."""
+        """The best of each database in turn, as `Knowledge.search` with the same options finds them.
+
+        A database that has no answer gives its hits after those of the others that have one.
+        """
         found = {name: member.search(query, limit=limit, **options) for name, member in self._members.items()}
         ranked = [
-            (1 / (RANK_CONSTANT + rank), hit.score, name, replace(hit, database=name))
+            (not results.not_here, 1 / (RANK_CONSTANT + rank), hit.score, name, replace(hit, database=name))
             for name, results in found.items()
             for rank, hit in enumerate(results.hits, 1)
         ]
-        ranked.sort(key=lambda entry: (-entry[0], -entry[1], entry[2]))
+        ranked.sort(key=lambda entry: (not entry[0], -entry[1], -entry[2], entry[3]))
         return FederatedResults(
             query,
             [hit for *_, hit in ranked[:limit]],
             {name: results.mode for name, results in found.items()},
             {name: results.warning for name, results in found.items() if results.warning},
+            {name: results.not_here for name, results in found.items() if results.not_here},
         )
 
     def close(self) -> None:

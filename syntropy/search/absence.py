@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from ..contract.common_words import common_words
 from ..contract.config import SearchConfig
-from ..contract.text import words
+from ..contract.text import is_unspaced, shortened, words
 
 QUESTIONS = 150
 """Questions drawn for a mode: the quantile moves by about .01 between draws."""
@@ -33,6 +33,9 @@ MOST_UNKNOWN = 0.5
 FEWEST_WORDS = 50
 """Distinct words below which a corpus is too small to draw questions from: only unknown words count then."""
 
+_SHOWN, _MOST_NAMED = 40, 8
+"""Characters of an unknown word, and how many of them, that an answer repeats."""
+
 _FORM = "how do I use {} {} for {}"
 _SEED = 7
 _SHORTEST, _LONGEST = 4, 14
@@ -47,11 +50,11 @@ META_KEY = "absence"
 def null_questions(texts: Sequence[str], count: int = QUESTIONS) -> list[str]:
     """Questions of chance words of the texts, the same for the same texts; none of too few words.
 
-    A word counts as often as texts hold it: once is a slip, so two texts at least, where there are many.
+    Only words that two texts hold are drawn, and none of scripts that write no spaces: their runs are not words.
     """
     held: dict[str, int] = {}
     for text in texts:
-        for word in {w for w in words(text) if _SHORTEST <= len(w) <= _LONGEST and w.isalpha()}:
+        for word in {w for w in words(text) if _SHORTEST <= len(w) <= _LONGEST and w.isalpha() and not is_unspaced(w)}:
             held[word] = held.get(word, 0) + 1
     drawn = sorted(word for word, times in held.items() if times > 1)
     if len(drawn) < FEWEST_WORDS:
@@ -97,7 +100,8 @@ def why_absent(best: float, limit: float, unknown: Sequence[str], unknown_share:
     """
     if best > 0 and (best - UNKNOWN_COST * unknown_share >= limit if limit else unknown_share < MOST_UNKNOWN):
         return ""
-    said = [f"{', '.join(unknown)} occur{'' if len(unknown) > 1 else 's'} nowhere"] if unknown else []
+    named = [shortened(word, _SHOWN) for word in unknown[:_MOST_NAMED]] + ["…"] * (len(unknown) > _MOST_NAMED)
+    said = [f"{', '.join(named)} occur{'' if len(unknown) > 1 else 's'} nowhere"] if unknown else []
     if best <= 0:
         said.append("nothing was found")
     elif best < limit:

@@ -26,6 +26,9 @@ LONE_SYNONYM_WEIGHT = 0.5
 CORRECTED_WEIGHT = 0.8
 """Weight of the term searched in place of a misspelt one."""
 
+LONGEST_PHRASE = 50
+"""Words of a phrase; longer quotations are taken for words (a pattern of 800 is refused by DuckDB)."""
+
 _PHRASE = re.compile(r'"([^"]{2,})"')
 _PHRASE_FIELDS = ("title", "headings", "body")
 _WORD_BREAK = r"[^\p{L}\p{N}_]+"
@@ -116,8 +119,11 @@ def _terms(word: str) -> list[str]:
 
 def _is_unknown(plain: Sequence[str], parts: Sequence[str], facts: Mapping[str, Facts]) -> bool:
     """Does the index lack a typed word? Of one with parts: its joined form, and one of the parts."""
-    if not plain or all(term in facts for term in plain):
+    lacking = sum(term not in facts for term in plain)
+    if not lacking:
         return False
+    if is_unspaced(plain[0]):  # a whole sentence may be one run: it is unknown where most of it is
+        return 4 * lacking > 3 * len(plain)
     return not (parts and len(plain) > 1 and parts[0] in facts)
 
 
@@ -137,7 +143,7 @@ def _phrases(query: str) -> list[str]:
 
     A question of many words that quotes two of them (CISI has such) does not ask for these two only.
     """
-    found = [phrase for phrase in _PHRASE.findall(query) if index_terms(phrase)]
+    found = [one for one in _PHRASE.findall(query) if index_terms(one) and len(words(one)) <= LONGEST_PHRASE]
     return found if 2 * sum(len(words(phrase)) for phrase in found) >= len(words(query)) else []
 
 

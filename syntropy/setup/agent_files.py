@@ -6,6 +6,7 @@ Nothing of anybody else's changes: entries and blocks are put in as text and tak
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Callable, Sequence
@@ -64,7 +65,7 @@ def install(plan: Plan, clients: Sequence[str]) -> Outcome:
         client = CLIENTS[name]
         _edit(plan, found, _place(plan, client), partial(_with_entry, plan, client))
     _edit(plan, found, plan.root / AGENTS, lambda text: marked.put(text, block(plan), marked.MARKDOWN))
-    _edit(plan, found, plan.root / SKILL, lambda _: skill(plan))
+    _edit(plan, found, plan.root / SKILL, partial(_our_skill, plan))
     _edit(plan, found, plan.root / HOOKS, lambda text: _with_hooks(plan, text))
     return found
 
@@ -79,6 +80,12 @@ def remove(plan: Plan, clients: Sequence[str]) -> Outcome:
     _edit(plan, found, plan.root / SKILL, lambda text: "" if _SKILL_MARK in text else text)
     _edit(plan, found, plan.root / HOOKS, _without_hooks)
     return found
+
+
+def _our_skill(plan: Plan, text: str) -> str:
+    if text and _SKILL_MARK not in text:
+        raise NotJsonError("it is somebody else's")
+    return skill(plan)
 
 
 def detected(plan: Plan) -> list[str]:
@@ -97,16 +104,19 @@ def _edit(plan: Plan, found: Outcome, place: Path, change: Callable[[str], str])
     """One file through a change of its text; links are followed, but not out of where the file belongs."""
     top = plan.home if place.is_relative_to(plan.home) and not place.is_relative_to(plan.root) else plan.root
     shown = f"~/{place.relative_to(plan.home)}" if top is plan.home else place.relative_to(plan.root).as_posix()
-    target = place.resolve()
-    if not target.is_relative_to(top.resolve()):
-        found.skipped.append((shown, f"it is a link to {target}, which lies elsewhere"))
-        return
     try:
-        before = target.read_bytes().decode("utf-8") if target.is_file() else ""
+        target = place.resolve()
+        if not target.is_relative_to(top.resolve()):
+            found.skipped.append((shown, f"it is a link to {target}, which lies elsewhere"))
+            return
+        before = target.read_bytes().decode("utf-8") if target.exists() else ""
         after = change(before)
-    except (NotJsonError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        _replace(found, shown, target, top.resolve(), before, after)
+    except (ValueError, OSError, RuntimeError) as error:  # what it holds, or how it lies there
         found.skipped.append((shown, f"it cannot be edited ({error})"))
-        return
+
+
+def _replace(found: Outcome, shown: str, target: Path, top: Path, before: str, after: str) -> None:
     if after == before:
         if before:
             found.same.append(shown)
@@ -120,7 +130,7 @@ def _edit(plan: Plan, found: Outcome, place: Path, change: Callable[[str], str])
     else:
         target.unlink()
         folder = target.parent
-        while folder != top.resolve() and not any(folder.iterdir()):
+        while folder != top and not any(folder.iterdir()):
             folder.rmdir()
             folder = folder.parent
         found.removed.append(shown)
@@ -129,32 +139,57 @@ def _edit(plan: Plan, found: Outcome, place: Path, change: Callable[[str], str])
 def _with_entry(plan: Plan, client: Client, text: str) -> str:
     entry = client.entry(plan.serve)
     if client.file.endswith(".toml"):
-        lines = [f"[{'.'.join(client.servers)}.{plan.key}]", *(f"{k} = {json.dumps(v)}" for k, v in entry.items())]
+        lines = [
+            f"[{'.'.join(client.servers)}.{plan.key}]",
+            *(f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in entry.items()),
+        ]
         made = marked.put(text, "\n".join(lines), marked.HASH)
         tomllib.loads(made)
         return made
-    kept = json_text.taken(text, client.servers, lambda key, _: _is_ours(plan, client, key) and key != plan.key)
+    kept = json_text.taken(
+        text, client.servers, lambda key, value: _is_ours(plan, client, key, value) and key != plan.key
+    )
     return json_text.put(kept, client.servers, plan.key, entry)
 
 
 def _without_entry(plan: Plan, client: Client, text: str) -> str:
     if client.file.endswith(".toml"):
         return marked.taken(text, marked.HASH)
-    return json_text.taken(text, client.servers, lambda key, _: _is_ours(plan, client, key))
+    return json_text.taken(text, client.servers, lambda key, value: _is_ours(plan, client, key, value))
 
 
-def _is_ours(plan: Plan, client: Client, key: str | None) -> bool:
-    """This project's key; in a file of the project also that of the place where its folder lay before."""
-    if client.home or key is None:
+def _is_ours(plan: Plan, client: Client, key: str | None, value: Any) -> bool:
+    """This project's key; in a file of the project also that of a place where its folder lay, and lies no more."""
+    if client.home or key is None or key == plan.key:
         return key == plan.key
-    return key.rpartition("-")[0] == plan.key.rpartition("-")[0]
+    place = _served(value)
+    same_name = re.fullmatch(re.escape(plan.key.rpartition("-")[0]) + "-[0-9a-f]{6}", key)
+    return bool(same_name) and bool(place) and not Path(place).is_dir()
+
+
+def _served(entry: Any) -> str:
+    """The project that an entry of ours serves."""
+    words = [*entry.get("args", []), *_words(entry.get("command"))] if isinstance(entry, dict) else []
+    return str(words[words.index("--project") + 1]) if "--project" in words[:-1] else ""
+
+
+def _words(command: Any) -> list[Any]:
+    return command if isinstance(command, list) else []
 
 
 def _with_hooks(plan: Plan, text: str) -> str:
     for event, entry in hooks(plan).items():
-        kept = json_text.taken(text, ("hooks", event), partial(_is_former, entry))
-        text = json_text.put(kept, ("hooks", event), None, entry)
+        way = ("hooks", event)
+        kept = json_text.taken(text, way, partial(_is_former, entry))
+        text = kept if entry["hooks"][0]["command"] in _commands(kept, event) else json_text.put(kept, way, None, entry)
     return text
+
+
+def _commands(text: str, event: str) -> list[str]:
+    """Commands of the hooks of an event, in whichever group."""
+    groups = json_text.value_at(text, ("hooks", event))
+    inner = [one for group in groups or [] if isinstance(group, dict) for one in group.get("hooks") or []]
+    return [str(one.get("command", "")) for one in inner if isinstance(one, dict)]
 
 
 def _is_former(entry: Any, _: str | None, value: Any) -> bool:
@@ -181,14 +216,13 @@ def hooks(plan: Plan) -> dict[str, Any]:
 
 
 def _is_hook(value: Any) -> bool:
+    """A group of hooks that are all ours; one to which somebody added a hook of theirs is theirs."""
     inner = value.get("hooks") if isinstance(value, dict) else None
-    commands = (
-        [str(one.get("command", "")) for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-    )
-    return any(
-        "syntropy" in command and (" session-start --map" in command or " grep-hint " in command)
-        for command in commands
-    )
+    commands = [str(one.get("command", "")) if isinstance(one, dict) else "" for one in inner or []]
+    return bool(commands) and all(_HOOK.search(command) for command in commands)
+
+
+_HOOK = re.compile(r"syntropy\S*'? (?:-m syntropy )?(?:session-start --map|grep-hint) --project ")
 
 
 def block(plan: Plan) -> str:

@@ -43,7 +43,9 @@ def put(text: str, way: Sequence[str], key: str | None, value: Any) -> str:
     plain = _blanked(text)
     at, kind = _root(plain), "{"
     for depth, name in enumerate(way):
-        found = next((item for item in _items(plain, at) if item.key == name), None)
+        if plain[at] != "{":
+            raise NotJsonError(f"{'.'.join(way[:depth])} is not an object")
+        found = _member(plain, at, name)
         if found is None:
             inner = _wrapped(way[depth + 1 :], key, value)
             return _inserted(text, plain, at, f"{_text(name)}: {_text(inner)}")
@@ -66,7 +68,7 @@ def taken(text: str, way: Sequence[str], ours: Callable[[str | None, Any], bool]
         places = [_root(plain)]
         spans: list[_Item] = []
         for name in way:
-            found = next((item for item in _items(plain, places[-1]) if item.key == name), None)
+            found = _member(plain, places[-1], name) if plain[places[-1]] == "{" else None
             if found is None or plain[found.value_start] not in "{[":
                 return text
             spans.append(found)
@@ -105,10 +107,7 @@ def _inserted(text: str, plain: str, at: int, entry: str) -> str:
     assert space is not None
     between = space.group()
     if not next(iter(_items(plain, at)), None):
-        close = _end(plain, at)
-        empty = text[at + 1 : close]
-        made = f" {entry} " if not empty else entry if "\n" in empty else f"{entry}"
-        return text[: at + 1] + made + text[at + 1 :]
+        return text[: at + 1] + f" {entry} " + text[at + 1 :]  # the blanks say that the container was there before
     gap = between if "\n" in between else " "
     if "\n" in between:
         return text[: at + 1] + f"{between}{entry}," + text[at + 1 :]
@@ -134,6 +133,22 @@ def _removed(text: str, plain: str, item: _Item) -> str:
         elif text[start - 1] == " " and text[end : end + 1] == " ":
             start, end = start - 1, end + 1
     return text[:start] + text[end:]
+
+
+def value_at(text: str, way: Sequence[str]) -> Any:
+    """What stands there; None where nothing does, or where the text is not JSON."""
+    try:
+        found: Any = json.loads(_blanked(text)) if text.strip() else {}
+    except ValueError:
+        return None
+    for name in way:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _member(plain: str, at: int, name: str) -> _Item | None:
+    """The member of this name: of several the last one, which is what counts."""
+    return next((item for item in reversed(list(_items(plain, at))) if item.key == name), None)
 
 
 def _items(plain: str, at: int) -> Iterator[_Item]:
@@ -162,11 +177,6 @@ def _decoded(decode: Callable[[str, int], tuple[Any, int]], plain: str, place: i
         return decode(plain, place)
     except ValueError as error:
         raise NotJsonError(str(error)) from error
-
-
-def _end(plain: str, at: int) -> int:
-    items = list(_items(plain, at))
-    return _skip(plain, items[-1].end if items else at + 1)
 
 
 def _root(plain: str) -> int:

@@ -39,12 +39,16 @@ def taken(text: str, marks: Marks) -> str:
     found = _pattern(marks).search(text)
     if not found:
         return text
-    start = found.start()
-    before = text[:start]
-    if before:
-        for _ in range(2 if _NO_EOL in found[0] else 1):
-            before = before.removesuffix("\n").removesuffix("\r")
-    return before + text[found.end() :]
+    before, behind = text[: found.start()], text[found.end() :]
+    if re.search(r"\n\r?\n$", before):
+        before = _without_line_end(before)  # the blank line that was put there
+        if _NO_EOL in found[0] and not behind.strip():
+            before = _without_line_end(before)
+    return before + behind
+
+
+def _without_line_end(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _mark(marks: Marks, name: str) -> str:
@@ -53,4 +57,6 @@ def _mark(marks: Marks, name: str) -> str:
 
 def _pattern(marks: Marks) -> re.Pattern[str]:
     begin, end = (re.escape(_mark(marks, name)) for name in ("begin", "end"))
-    return re.compile(rf"(?P<block>{begin}[^\n]*\n.*?{end}{re.escape(marks.behind)})(?:\r?\n|$)", re.DOTALL)
+    return re.compile(
+        rf"^(?P<block>{begin}[^\n]*\n.*?^{end}{re.escape(marks.behind)})[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+    )

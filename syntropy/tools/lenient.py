@@ -9,14 +9,18 @@ from typing import Any
 
 from ..contract.identity import well_formed
 
-_NUMBER = re.compile(r"\s*-?\d+(?:\.0+)?\s*")
+_NUMBER = re.compile(r"\s*(-?\d{1,9})(?:\.0{1,9})?\s*")
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 
 
 def meant(arguments: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The arguments as the schemas want them, as far as that is beyond doubt; those that are null are left out."""
     given = {well_formed(str(name)): _plain(value) for name, value in arguments.items()}
-    return {name: _meant(value, schemas.get(name, {})) for name, value in given.items() if not _is_null(name, value)}
+    return {
+        name: _meant(value, schemas.get(name, {}))
+        for name, value in given.items()
+        if not _is_null(name, value) and not (value == "" and "enum" in schemas.get(name, {}))
+    }
 
 
 def _is_null(name: str, value: Any) -> bool:
@@ -39,8 +43,8 @@ def _plain(value: Any) -> Any:
 
 def _meant(value: Any, schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
-    if kind == "integer" and isinstance(value, str) and _NUMBER.fullmatch(value):
-        return int(float(value))
+    if kind == "integer" and isinstance(value, str) and (number := _NUMBER.fullmatch(value)):
+        return int(number[1])
     if kind == "boolean" and not isinstance(value, bool) and str(value).strip().lower() in (*_YES, *_NO):
         return str(value).strip().lower() in _YES
     if kind == "array":

@@ -69,5 +69,5 @@ def parsed(arguments: Mapping[str, Any] | str | None) -> Any:
         return arguments or {}
     try:
         return json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments

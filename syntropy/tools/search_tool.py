@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..contract.budget import tokens
 from ..contract.errors import UsageError
 from ..contract.identity import Citation
-from ..contract.text import index_terms
+from ..contract.text import index_terms, shortened
 from ..contract.untrusted import Data
 from ..contract.vocabulary import KINDS
 from ..notes.notebook import Fresh
@@ -101,9 +101,11 @@ def search_knowledge(
     if found.corrections:
         said = (f"{word} occurs nowhere, searched {near} instead" for word, near in found.corrections.items())
         answer["corrected"] = "; ".join(said)
-    unknown = [word for word in found.unknown_terms if word not in found.corrections and word not in absent]
+    unknown = [
+        word for word in found.unknown_terms if word not in found.corrections and shortened(word, 40) not in absent
+    ]
     if unknown := [word for word in unknown if not all(map(is_common, index_terms(word)))]:
-        answer["unknown_terms"] = unknown[:MOST_UNKNOWN]
+        answer["unknown_terms"] = [shortened(word, 40) for word in unknown[:MOST_UNKNOWN]]
     if absent:
         nearest = packed([] if answers else found.hits[:1], NEAREST_TOKENS)
         answer["answer"] = Data(f"Nearest:\n{nearest.text}" if nearest.text else "")

@@ -9,8 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import syntropy
+from syntropy.chat.cited import Marker
 from syntropy.chat.endpoint import ChatError, EndpointModel
 from syntropy.chat.loop import Chat, Text, Turn, Used
 from syntropy.cli.main import main
@@ -314,7 +317,7 @@ def test_nobody_there(demo):
 
 
 def test_pieces_come_as_they_are_said(talk):
-    pieces = list(talk(call("search_knowledge", SEARCH), text("a", "b", "c")).ask("x"))
+    pieces = list(talk(call("search_knowledge", SEARCH), text("a ", "b ", "c ")).ask("x"))
     assert [type(piece) for piece in pieces] == [Used, Text, Text, Text, Turn]
 
 
@@ -373,3 +376,17 @@ def test_the_command_needs_a_model_and_tells_failures(endpoint, demo, capsys):
     endpoint.script = [status(404, "no such model")]
     assert main(["chat", "x", "--project", str(demo), "--base-url", endpoint.url, "--model", "m"]) == 12
     assert main(["chat", "x", "--project", str(demo), "--model", "m", "--max-iterations", "0"]) == 2
+
+
+@given(st.lists(st.integers(0, 70), max_size=12))
+def test_a_marked_answer_is_the_same_however_it_is_cut(cuts):
+    text = "See docs/a.md#L1-L9. **README.md#L2**, （docs/a.md#L3-L4） but docs/b.md#L9-L1 x"
+    whole = Marker(lambda _: True)
+    split = Marker(lambda _: True)
+    for marker in (whole, split):
+        marker.read(["docs/a.md#L1-L9", "README.md#L1-L5", "docs/b.md#L1-L9"])
+    expected = whole.put(text) + whole.end()
+    ends = [0, *sorted(cuts), len(text)]
+    assert "".join(split.put(text[a:b]) for a, b in zip(ends, ends[1:], strict=False)) + split.end() == expected
+    assert expected.count("[not read]") == 1
+    assert whole.cited == split.cited == ["docs/a.md#L1-L9", "README.md#L2", "docs/a.md#L3-L4"]

@@ -57,3 +57,14 @@ def test_bare_names():
     assert bare("helios gw users move <email> --ou") == "helios gw users move"
     assert bare("parcelctl ship <parcel_ids> [options]") == "parcelctl ship"
     assert bare("helios gw groups add-member <group> <user> --role") == "helios gw groups add-member"
+
+
+@pytest.mark.parametrize("name", ["helios gw users unsuspend", "git help", "docker clear"])
+def test_what_is_another_command_is_not_taken_for_one(commands, name):
+    with pytest.raises(DocumentNotFoundError, match="no such command"):
+        commands.find(name)
+
+
+def test_a_unique_part_of_a_name_opens_it_and_arguments_stay_as_typed(commands):
+    assert commands.find("users suspend").command.title.startswith("helios gw users suspend")
+    assert commands.find("helios gw users get Ada@Acme.example").difference == "Ada@Acme.example taken as arguments"

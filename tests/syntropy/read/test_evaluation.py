@@ -137,6 +137,17 @@ def test_several_databases_are_asked_at_once(project):
         Federation({})
 
 
+def test_a_database_without_an_answer_comes_after_those_with_one(demo, project):
+    root = project(DOCS, CONFIG.replace('"golden.jsonl"', '""'))
+    build(root)
+    with Federation({"fruit": syntropy.open(root), "parcels": syntropy.open(demo / "build")}) as both:
+        found = both.search("how do we retry failed carrier webhooks in flour", mode="fast", limit=10)
+    assert "parcels" not in found.not_here
+    assert "fruit" in found.not_here
+    names = [hit.database for hit in found.hits]
+    assert names == sorted(names, reverse=True)  # parcels first
+
+
 def test_an_expected_document_that_is_gone_is_named_and_counts_as_missed(project):
     root = project(DOCS, CONFIG.replace('"golden.jsonl"', '""'))
     build(root)

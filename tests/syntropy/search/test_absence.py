@@ -7,6 +7,7 @@ import pytest
 import syntropy
 from syntropy.search.absence import null_questions, threshold, why_absent
 from syntropy.search.query import analyse, told
+from tests.quick import build
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +83,17 @@ def test_reasons():
 
 def test_the_thresholds_travel_with_the_database(knowledge):
     assert set(knowledge.meta["absence"]) and '"hybrid"' in knowledge.meta["absence"]
+
+
+def test_sentences_without_spaces_are_not_one_unknown_word(project):
+    subjects = ("請求書", "再試行", "配送", "認証", "在庫")
+    pages = {
+        f"docs/{n}.md": f"# {s}の手引き\n\n{s}の回数を変更する方法。{s}を再送する設定は五回までです。\n"
+        for n, s in enumerate(subjects)
+    }
+    root = project(pages)
+    build(root)
+    with syntropy.open(root) as opened:
+        assert opened.search("請求書を再送するにはどうすればいいですか", mode="fast").not_here == ""
+        assert opened.search("再試行の回数を変更する方法は?", mode="fast").not_here == ""
+        assert opened.search("量子コンピュータ", mode="fast").not_here

@@ -175,3 +175,47 @@ def test_the_hooks_as_they_are_installed_work(demo, tmp_path, monkeypatch):
     assert "search_knowledge" in hint["hookSpecificOutput"]["additionalContext"]
     assert run("PreToolUse", {"tool_name": "Grep", "tool_input": {"pattern": "kubernetes terraform"}}) == ""
     assert run("PreToolUse", {"tool_name": "Read"}) == ""
+
+
+def test_nothing_of_theirs_is_taken_for_ours(root, capsys):
+    skill = root / ".claude/skills/syntropy/SKILL.md"
+    skill.parent.mkdir()
+    skill.write_text("my own skill")
+    agents = "Keep out of <!-- syntropy:begin --> ... <!-- syntropy:end -->.\nimportant\nmore\n"
+    (root / "AGENTS.md").write_text(agents)
+    staging = {"mcpServers": {f"syntropy-{root.name}-staging": {"url": "http://10.0.0.5/mcp"}}}
+    (root / ".mcp.json").write_text(json.dumps(staging))
+    assert main(["init", "--agent", str(root)]) == 1
+    assert "left alone .claude/skills/syntropy/SKILL.md" in capsys.readouterr().out
+    assert set(json.loads((root / ".mcp.json").read_text())["mcpServers"]) == {server_key(root), *staging["mcpServers"]}
+    settings = root / ".claude/settings.local.json"
+    whole = json.loads(settings.read_text())
+    whole["hooks"]["PreToolUse"][0]["hooks"].append({"type": "command", "command": "my-linter"})
+    settings.write_text(json.dumps(whole))
+    assert main(["init", "--agent", str(root)]) == 1
+    assert json.loads(settings.read_text())["hooks"]["PreToolUse"] == whole["hooks"]["PreToolUse"]
+    main(["init", "--agent", "--remove", str(root)])
+    assert "my-linter" in settings.read_text()
+    assert (root / "AGENTS.md").read_text() == agents
+    assert skill.read_text() == "my own skill"
+    assert json.loads((root / ".mcp.json").read_text()) == staging
+
+
+def test_odd_files_stop_nothing(root, capsys):
+    (root / ".mcp.json").unlink()
+    (root / ".mcp.json").mkdir()
+    (root / "AGENTS.md").unlink()
+    (root / "AGENTS.md").symlink_to("AGENTS.md")
+    assert main(["init", "--agent", str(root)]) == 1
+    printed = capsys.readouterr().out
+    assert "left alone .mcp.json" in printed
+    assert "left alone AGENTS.md" in printed
+    assert "wrote .cursor/mcp.json" in printed
+    assert main(["init", "--agent", "--remove", str(root)]) == 1
+
+
+def test_what_was_added_behind_a_block_stays_on_its_own_line():
+    once = marked.put("model = 1", '[a]\nb = "c"', marked.HASH) + "[other]\nb = 2\n"
+    assert tomllib.loads(marked.taken(once, marked.HASH)) == {"model": 1, "other": {"b": 2}}
+    tight = marked.put("a\n", "x", marked.MARKDOWN).replace("a\n\n", "a\n") + "# mine\n"
+    assert marked.taken(tight, marked.MARKDOWN) == "a\n# mine\n"

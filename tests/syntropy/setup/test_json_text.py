@@ -25,6 +25,8 @@ FILES = [
     '{\n  // a comment with "quotes" and {\n  "mcpServers": {\n    "other": {"command": "x", /* , } */ },\n  },\n}\n',
     '{\r\n\t"theme": "dark",\r\n\t"list": [1, 2,],\r\n}\r\n',
     '{"mcpServers": {"other": {}}, "z": [1]}',
+    '{"mcpServers": { /* none yet: see the wiki */ }}',
+    '{"mcpServers": { }}',
     '\ufeff{"a": "b // no comment, \\" }"}',
 ]
 
@@ -56,7 +58,17 @@ def test_another_value_is_replaced_where_it_stands():
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "not json", '{"mcpServers": []}', '{"mcpServers": 7}', '{"a": }', "{a: 1}", '{"a": 1']
+    "text",
+    [
+        '{"mcpServers": [], "mcpServers": 1}',
+        "[]",
+        "not json",
+        '{"mcpServers": []}',
+        '{"mcpServers": 7}',
+        '{"a": }',
+        "{a: 1}",
+        '{"a": 1',
+    ],
 )
 def test_what_cannot_be_edited_is_refused(text):
     with pytest.raises(NotJsonError):
@@ -79,3 +91,10 @@ def test_any_file_comes_back_byte_for_byte(whole, indent):
     assert json.loads(once) == {**whole, "mcpServers": {"ours": ENTRY}}
     back = taken(once, ["mcpServers"], lambda key, _: key == "ours")
     assert back == text or (back == "" and not whole)
+
+
+def test_what_is_on_the_way_must_be_an_object_and_the_last_of_two_counts():
+    with pytest.raises(NotJsonError):
+        put('{"hooks": [1]}', ("hooks", "S"), None, ENTRY)
+    once = put('{"mcpServers": {}, "mcpServers": {"x": 1}}', ["mcpServers"], "ours", ENTRY)
+    assert json.loads(once)["mcpServers"] == {"ours": ENTRY, "x": 1}

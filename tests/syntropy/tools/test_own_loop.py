@@ -152,6 +152,16 @@ def test_the_map_names_folders_and_what_is_not_held(knowledge):
     assert len(text.splitlines()) < 40
 
 
+def test_long_words_do_not_break_the_budget(knowledge):
+    for query in ("retry " + "x" * 200_000, "retry " + "zq" * 8_000, '"' + "retry " * 3_000 + '"'):
+        answer = asked(knowledge, "search_knowledge", {"query": query, "budget": 200})
+        assert not answer.error, answer.text[:300]
+        assert tokens(answer.text) < 450
+    assert asked(knowledge, "search_knowledge", "[" * 100_000).error
+    assert asked(knowledge, "search_knowledge", {"query": "retry", "limit": "9" * 5_000}).error
+    assert not asked(knowledge, "search_knowledge", {"query": "retry", "mode": ""}).error
+
+
 def test_bad_calls_are_answers(knowledge):
     for name, arguments in [
         ("nope", {}),
