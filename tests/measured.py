@@ -38,6 +38,7 @@ def measured_markdown() -> str:
         *_house(),
         *_speed(speed),
         *_agents(agents),
+        *_answers(),
         *_notes(),
         "",
         *_quality(),
@@ -55,6 +56,35 @@ def _embedding() -> list[str]:
     equal, mixed = found["windows"]["ratio"], found["mixed_lengths"]["ratio"]
     what = "embedding, against sentence-transformers' defaults, same vectors (cosine > .99999)"
     return [_row(what, f"{equal} × (equal lengths) to {mixed} × (mixed) as fast", "1.8 ×", "embedding")]
+
+
+def _answers() -> list[str]:
+    corpora = _read("answers")["corpora"]
+    rows = []
+    for mode, aim in (("hybrid", "90 %, 3 %"), ("fast", "80 %, -")):
+        said = [found["abstention"][mode] for found in corpora.values()]
+        caught, absent = sum(one["caught"] for one in said), sum(one["absent"] for one in said)
+        flagged, present = sum(one["flagged"] for one in said), sum(one["present"] for one in said)
+        what = f"hard questions of our own on {len(said)} corpora, {mode}: absent ones caught, others flagged"
+        rows.append(_row(what, f"{caught} of {absent}, {flagged} of {present}", aim, "answers"))
+    tasks = [found["tasks"] for found in corpora.values() if "tasks" in found]
+    answerable = sum(one["answerable"] for one in tasks)
+    for name, aim in (
+        ("search_knowledge", "46 at 800 tokens"),
+        ("get_context", "-"),
+        ("grep by words, then whole files", "-"),
+    ):
+        key = next(key for key in tasks[0][name] if key.startswith("solved in"))
+        mean = round(sum(one[name]["mean tokens"] for one in tasks) / len(tasks))
+        solved = f"{sum(one[name][key] for one in tasks)} of {answerable}, {mean} tokens"
+        rows.append(_row(f"hard tasks of our own, `{name}`, {key}", solved, aim, "answers"))
+    for kind in ("keyword", "natural"):
+        found = [one["gold file"][kind] for one in corpora.values()]
+        systems = [name for name in found[0] if name != "queries"]
+        shares = ", ".join(f"{name} {sum(one[name]['first'] for one in found)}" for name in systems)
+        what = f"gold file first, {sum(one['queries'] for one in found)} {kind} queries"
+        rows.append(_row(what, shares, "above LanceDB FTS and tantivy", "answers"))
+    return rows
 
 
 def _build() -> list[str]:
