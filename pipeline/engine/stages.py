@@ -31,7 +31,7 @@ from syntropy.contract.schema import (
     WINDOWS,
     Table,
 )
-from syntropy.search.absence import DECIDING
+from syntropy.search.profiles import DECIDING
 
 if TYPE_CHECKING:
     from pipeline.engine.context import Build, Inputs

@@ -193,11 +193,10 @@ def search_database(build: Build, inputs: Inputs) -> Made:
         store=build.config.store,
         meta=database_meta(build, inputs.digest),
     )
-    encoder = build.embedder.query_encoder() if vectors is not None and vectors.height else None
     limits = calibrated(
         target,
         resolved_profile(build.config.search),
-        encoder,
+        build.embedder.query_encoder if vectors is not None and vectors.height else None,
         method=digest(build.config.canonical_json("ranking", "chunk", "embed")),
         former=build.facts_of("search_database").get("absence", {}),
     )

@@ -12,8 +12,7 @@ from pipeline.engine.records import Records
 from syntropy.contract.config import Config, Overrides, load_config
 from syntropy.contract.errors import ConfigError
 from syntropy.contract.folders import cache_folder
-from syntropy.contract.published import DATABASE, MANIFEST, locate
-from syntropy.setup.agent_files import SKILL
+from syntropy.contract.published import DATABASE, MANIFEST, SKILL, locate
 from syntropy.store.freshness import NOTE
 from syntropy.store.last_build import LAST_BUILD
 

@@ -39,7 +39,7 @@ _KEY_IN_PROSE = re.compile(
 _BARE_FILE = re.compile(
     r"(?<![\w/.:@-])(?=[\w-]*[-_])[A-Za-z][\w-]{2,80}\.(?:md|mdx|py|ts|tsx|js|sh|sql|go|rs|java|rb)\b"
 )
-"""A file's name in prose; only with a hyphen or underscore, since `Node.js` is none."""
+"""A file's name in prose; only with a hyphen or underscore, since `Node.js` is not one."""
 
 _NAME = re.compile(r"^[a-z0-9]+(?:[-_][a-z0-9]+)+$")
 _CODE_NAME = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(\)$|^[A-Z][a-z0-9]+[A-Z]\w*(?:\.\w+)?$")

@@ -60,7 +60,7 @@ class Checkout:
         source = check_address(self.package.source, allow_file=self._settings.allow_file)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         ignore = self.folder.parent.parent / ".gitignore"
-        if not ignore.exists():  # repositories inside of a repository are no part of it
+        if not ignore.exists():  # repositories inside a repository are not part of it
             write_text(ignore, f"/{self.folder.parent.name}/\n")
         fresh = self.folder.with_name(f".{self.folder.name}.{uuid.uuid4().hex[:8]}")
         try:

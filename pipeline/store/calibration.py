@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,11 +30,12 @@ class Calibration(NamedTuple):
 
 
 def calibrated(
-    path: Path, settings: SearchConfig, encoder: Encoder | None, *, method: str, former: Mapping[str, Any]
+    path: Path, settings: SearchConfig, encoder: Callable[[], Encoder] | None, *, method: str, former: Mapping[str, Any]
 ) -> Calibration:
     """Thresholds of the database at `path`, which get stored in it; `former` ones while little has changed.
 
-    `method`: digest of the code and configuration that make scores. Without an encoder only `fast` has one.
+    `method`: digest of the code and configuration that make scores. `encoder` is made only where something is
+    measured; without one only `fast` has a threshold.
     """
     database = Database(path)
     basis = digest(method, repr(sorted(deciding(settings).items())), str(encoder is not None))
@@ -44,7 +45,7 @@ def calibrated(
         if known and known.basis == basis and abs(chunks - known.chunks) <= MOVED * known.chunks:
             found = known
         else:
-            found = Calibration(_measured(database, settings, encoder), basis, chunks)
+            found = Calibration(_measured(database, settings, encoder() if encoder else None), basis, chunks)
     finally:
         database.close()
     add_meta(path, {META_KEY: stored(found.thresholds, settings)})

@@ -106,7 +106,7 @@ def fill_fts_index(connection: duckdb.DuckDBPyConnection, found: Occurrences) ->
 
 
 def create_postings(connection: duckdb.DuckDBPyConnection, found: Occurrences, ranking: RankingConfig) -> None:
-    """Fill `postings` (chunk number = row + 1). The index's empty term (what `s` stems to) is none."""
+    """Fill `postings` (chunk number = row + 1). The index's empty term (what `s` stems to) is not a term."""
     if len(found.vocabulary) and found.vocabulary[0] == "":
         first = int(np.searchsorted(found.term, 1))
         found = found._replace(

@@ -29,7 +29,7 @@ class Decoded(NamedTuple):
 
 
 def decode(data: bytes) -> Decoded:
-    """The text; bytes that are none become U+FFFD and a problem. Raises UndecodableError where it is not text."""
+    """The text; bytes that are not text become U+FFFD and a problem. Raises UndecodableError where it is not text."""
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if data.startswith(mark):
             found = _decoded(data[len(mark) :], encoding, 2)

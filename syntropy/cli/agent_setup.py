@@ -10,7 +10,7 @@ from pathlib import Path
 
 from syntropy.cli.output import printable
 from syntropy.cli.place import opened
-from syntropy.contract.config import CONFIG_NAME, require_project
+from syntropy.contract.config import CONFIG_NAME
 from syntropy.contract.errors import SyntropyError, UsageError
 from syntropy.setup.agent_files import Plan, detected, install
 from syntropy.setup.agent_files import remove as uninstall
@@ -49,10 +49,9 @@ def grep_hint(given: argparse.Namespace) -> int:
             return 0
         with opened(given) as knowledge:
             found = knowledge.search(question, mode="fast", limit=1)
-        if found.hits and not found.not_here:
+        if found.hits and not found.not_here and knowledge.project is not None:
             best = found.hits[0]
-            root = require_project(Path(given.project or "."))
-            print(hint(question, str(best.citation), best.title, server_key(root)))
+            print(hint(question, str(best.citation), best.title, server_key(knowledge.project)))
     except (SyntropyError, ValueError, OSError, RecursionError):
         return 0
     return 0
@@ -61,13 +60,12 @@ def grep_hint(given: argparse.Namespace) -> int:
 def _about(root: Path) -> str:
     """Kinds and counts of the published knowledge; in general words where nothing is published yet."""
     try:
+        from syntropy.read.folder_map import kind_counts
         from syntropy.read.knowledge import open_knowledge
 
         with open_knowledge(project=root, engine="sql") as knowledge:
-            rows = knowledge.database.rows("SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind")
+            kinds = list(kind_counts(knowledge.database))
     except SyntropyError:
         return "docs, rules, examples, commands and decisions"
-    kinds = [kind for kind, _ in sorted(rows, key=lambda row: (-row[1], row[0]))]
-    return (
-        "documents of the kinds " + ", ".join(kinds[:MOST_KINDS]) + (" and others" if len(kinds) > MOST_KINDS else "")
-    )
+    more = " and others" if len(kinds) > MOST_KINDS else ""
+    return f"documents of the kinds {', '.join(kinds[:MOST_KINDS])}{more}"

@@ -83,7 +83,7 @@ def heading_anchor(text: str) -> str:
 
 
 def well_formed(text: str) -> str:
-    """The text without lone surrogates (bytes of an argument that were no UTF-8), which no library below takes."""
+    """The text without lone surrogates (bytes of an argument that were not UTF-8), which no library below takes."""
     return text.encode("utf-8", "replace").decode()
 
 

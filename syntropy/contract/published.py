@@ -22,6 +22,8 @@ INDEX_MD = "INDEX.md"
 MANIFEST = "manifest.json"
 QUERY_SCRIPT = "query.py"
 ENCODER = "encoder"
+SKILL = ".claude/skills/syntropy/SKILL.md"
+"""What `init --agent` writes for agents, below the project's root: ours, and not indexed."""
 PUBLISHING = ".publish"
 
 

@@ -1,7 +1,7 @@
 """Credentials in texts: found by their documented forms, replaced before anything is stored or embedded.
 
 Most services give their keys a prefix of their own so that scanners find them; the rest is found by the
-name it is assigned to. A value that says it is an example is none. Only names of rules and lines are ever
+name it is assigned to. A value that says it is an example is not one. Only names of rules and lines are ever
 reported, never a value.
 """
 

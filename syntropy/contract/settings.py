@@ -275,7 +275,7 @@ class SecretsConfig:
     """Credentials in indexed texts."""
 
     redact: bool = _doc("replace credentials before a text is stored or embedded", True)
-    allow: tuple[str, ...] = _doc("values that are none, such as examples; * stands for anything", ())
+    allow: tuple[str, ...] = _doc("values that are not credentials, such as examples; * stands for anything", ())
 
 
 @dataclass(frozen=True)

@@ -172,3 +172,12 @@ def shortened(text: str, length: int) -> str:
     cut = text[: length - 1]
     words = cut.rpartition(" ")[0].rstrip(",;: ")
     return (words if len(words) > length // 2 else cut) + "…"
+
+
+_PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|(?<!\S)--?[A-Za-z]\S*")
+"""`<email>`, `[options]`, `{id}` and options: what stands for something else, or may be left out."""
+
+
+def bare(name: str) -> str:
+    """A command's name without placeholders and options."""
+    return " ".join(_PLACEHOLDER.sub(" ", name).split())

@@ -62,7 +62,7 @@ def export_lines(store: NotesStore) -> Iterator[str]:
 
 
 def import_lines(store: NotesStore, lines: Iterable[str]) -> Imported:
-    """Take in an export, all of it or nothing. Raises UsageError with the line that is none.
+    """Take in an export, all of it or nothing. Raises UsageError with the line that is not one.
 
     Of all versions of one thing the latest is kept, and a deletion is a version: so two files that take in each
     other's exports hold the same, in whichever order. The remarks say what was decided.

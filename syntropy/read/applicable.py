@@ -21,11 +21,6 @@ def about(rules: Iterable[Rule], files: Sequence[str]) -> list[Rule]:
     return [rule for rule in rules if wanted and _matches(rule.applies_to, wanted)]
 
 
-def is_scoped(rule: Rule) -> bool:
-    """Is it about some files or a skill only?"""
-    return bool(rule.applies_to)
-
-
 def _matches(patterns: Sequence[str], files: Sequence[str]) -> bool:
     wanted = [pattern for pattern in patterns if not pattern.startswith(_SKILL)]
     if not wanted:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..contract.errors import DocumentNotFoundError
 from ..contract.identity import place_of
+from ..contract.text import bare
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -27,9 +28,6 @@ MOST_NEAR = 5
 _POSITIONAL = re.compile(r"<[^>]*>|\[(?!options?\]|flags?\])[^\]]*\]|\{[^}]*\}", re.IGNORECASE)
 _OPTION = re.compile(r"(?<![^\s\[])\[?--?[A-Za-z][\w-]*[= ]?(?:<[^>]*>)?\]?")
 """What a command's title or syntax says of its arguments, and its options with their values."""
-
-_PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|(?<!\S)--?[A-Za-z]\S*")
-"""`<email>`, `[options]`, `{id}` and options: what stands for something else, or may be left out."""
 
 
 class Command(NamedTuple):
@@ -149,11 +147,6 @@ class Commands:
             hint = "categories" if names else "no command has one"
             raise DocumentNotFoundError(f"no command has the category {category!r}", hint=hint, names=names)
         return found
-
-
-def bare(name: str) -> str:
-    """A command's name without placeholders and options."""
-    return " ".join(_PLACEHOLDER.sub(" ", name).split())
 
 
 def _folded(name: str) -> str:

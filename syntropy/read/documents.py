@@ -161,7 +161,7 @@ def get_user_document(database: Database, path: str) -> Document:
 def get_section(database: Database, path: str, heading: str) -> Excerpt:
     """The section under a heading (text, anchor, or unique part of it), subsections included.
 
-    Headings inside of code fences are none. Raises DocumentNotFoundError with the list of headings.
+    Headings inside code fences do not count. Raises DocumentNotFoundError with the list of headings.
     """
     row = _find(database, path, "", "")
     headings = database.rows(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..contract.identity import PROJECT_PACKAGE, is_overview
+from ..contract.identity import PROJECT_PACKAGE, is_overview, place_of
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -44,36 +44,46 @@ class Folder(NamedTuple):
         return f"{self.path} {kinds}: {'; '.join(self.titles)}{more}"
 
 
+class _Place(NamedTuple):
+    """A folder of a package, with `/` at its end; the package's root is empty."""
+
+    package: str
+    folder: str
+
+
 class _Entry(NamedTuple):
     package: str
     path: str
+    file: str
     kind: str
     title: str
+
+
+def kind_counts(database: Database) -> dict[str, int]:
+    """How many documents there are of each kind, the most first."""
+    return dict(database.rows("SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY count(*) DESC, kind"))
 
 
 def folder_map(database: Database, most: int = MOST_FOLDERS) -> list[Folder]:
     """Folders by path, the project's first: the largest ones divided until there are `most`."""
     rows = database.rows(
-        "SELECT package, path, kind, title FROM documents ORDER BY package <> ?, package, path", [PROJECT_PACKAGE]
+        "SELECT package, path, file, kind, title FROM documents ORDER BY package <> ?, package, path", [PROJECT_PACKAGE]
     )
-    groups: dict[str, list[_Entry]] = {}
-    for row in rows:
-        entry = _Entry(*row)
-        groups.setdefault("" if entry.package == PROJECT_PACKAGE else f"{entry.package}:", []).append(entry)
-    whole: set[str] = set()
-    while divisible := [name for name in groups if name not in whole]:
-        largest = max(divisible, key=lambda name: (len(groups[name]), name))
+    groups: dict[_Place, list[_Entry]] = {}
+    for entry in map(_Entry._make, rows):
+        groups.setdefault(_Place(entry.package, ""), []).append(entry)
+    whole: set[_Place] = set()
+    while divisible := [place for place in groups if place not in whole]:
+        largest = max(divisible, key=lambda place: (len(groups[place]), place))
         parts = _divided(largest, groups[largest])
-        if len(parts) == 1 or len(groups) - 1 + len(parts) > most:
+        if len(groups) - 1 + len(parts) > most or parts.keys() == {largest}:
             whole.add(largest)
-            if len(parts) == 1 and (only := next(iter(parts))) != largest:
-                groups[only] = groups.pop(largest)
             continue
         del groups[largest]
         groups.update(parts)
-        whole.update(name for name, entries in parts.items() if name == largest or len(entries) <= EXAMPLES)
-    places = sorted(groups, key=lambda name: (":" in name, name))
-    return [_folder(name, groups[name]) for name in places]
+        whole.update(place for place, entries in parts.items() if place == largest or len(entries) <= EXAMPLES)
+    ordered = sorted(groups, key=lambda place: (place.package != PROJECT_PACKAGE, place))
+    return [_folder(place, groups[place]) for place in ordered]
 
 
 def left_out(database: Database) -> list[str]:
@@ -97,21 +107,18 @@ def _by_count(entry: tuple[str, int]) -> tuple[int, str]:
     return -entry[1], entry[0]
 
 
-def _divided(name: str, entries: list[_Entry]) -> dict[str, list[_Entry]]:
-    """Entries by the next part of their paths; files that lie in the folder itself stay under its name."""
-    head = name.partition(":")[2] if ":" in name else name
-    package = name[: len(name) - len(head)]
-    parts: dict[str, list[_Entry]] = {}
+def _divided(place: _Place, entries: list[_Entry]) -> dict[_Place, list[_Entry]]:
+    """Entries by the next part of their files' paths; files that lie in the folder itself stay under its name."""
+    parts: dict[_Place, list[_Entry]] = {}
     for entry in entries:
-        rest = entry.path.partition("#")[0] if "#" in entry.path else entry.path
-        folder, slash, _ = rest[len(head) :].partition("/")
-        key = f"{package}{head}{folder}/" if slash else name
+        folder, slash, _ = entry.file[len(place.folder) :].partition("/")
+        key = place._replace(folder=f"{place.folder}{folder}/") if slash else place
         parts.setdefault(key, []).append(entry)
     return parts
 
 
-def _folder(name: str, entries: list[_Entry]) -> Folder:
+def _folder(place: _Place, entries: list[_Entry]) -> Folder:
     kinds = dict(sorted(Counter(entry.kind for entry in entries).items(), key=_by_count))
     telling = sorted(entries, key=lambda entry: (not is_overview(entry.path), entry.path))
     titles = tuple(dict.fromkeys(entry.title for entry in telling))[:EXAMPLES]
-    return Folder(name or "./", len(entries), kinds, titles)
+    return Folder(place_of(place.package, place.folder) or "./", len(entries), kinds, titles)

@@ -10,12 +10,12 @@ Words that English uses for everything (`contract.common_words`) cost nothing.
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 
 from ..contract.common_words import common_words
 from ..contract.config import SearchConfig
 from ..contract.text import is_unspaced, shortened, words
+from .profiles import DECIDING
 
 QUESTIONS = 150
 """Questions drawn for a mode: the quantile moves by about .01 between draws."""
@@ -40,10 +40,6 @@ _FORM = "how do I use {} {} for {}"
 _SEED = 7
 _SHORTEST, _LONGEST = 4, 14
 
-DECIDING = ("fusion", "lexical_weight", "semantic_weight", "document_weight", "second_look", "semantic_floor", "rrf_k",
-            "path_boost", "index_boost")  # fmt: skip
-"""Settings that scores depend on: a threshold holds for the ones it was measured with."""
-
 META_KEY = "absence"
 
 
@@ -59,6 +55,8 @@ def null_questions(texts: Sequence[str], count: int = QUESTIONS) -> list[str]:
     drawn = sorted(word for word, times in held.items() if times > 1)
     if len(drawn) < FEWEST_WORDS:
         return []
+    import random  # the build draws; a search must not load it
+
     source = random.Random(_SEED)  # noqa: S311 (no secret: the same questions in every build)
     return [_FORM.format(*(source.choice(drawn) for _ in range(3))) for _ in range(count)]
 

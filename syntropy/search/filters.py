@@ -51,7 +51,7 @@ class Filters:
     def sql(self) -> tuple[str, list[object]]:
         """(condition over `d`, parameters); ("true", []) where nothing is filtered.
 
-        Raises UsageError for names that do not exist and dates that are none.
+        Raises UsageError for names that do not exist and texts that are not dates.
         """
         for name in ("sources", "kinds", "packages", "any_tags", "all_tags"):
             if isinstance(getattr(self, name), str):

@@ -23,7 +23,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 }
 """`measured`: the defaults, which won on the development sets; `nocaap`: its architecture, section 5 C."""
 
-_FUSION_KEYS = (
+FUSION_KEYS = (
     "fusion",
     "lexical_weight",
     "semantic_weight",
@@ -34,6 +34,9 @@ _FUSION_KEYS = (
     "index_boost",
 )
 
+DECIDING = (*FUSION_KEYS, "semantic_floor")
+"""Settings that a hit's score depends on: a stored threshold holds for the ones it was measured with."""
+
 
 def resolved_profile(search: SearchConfig) -> SearchConfig:
     """The settings with the fusion keys of the profile they name, if any. Raises UsageError."""
@@ -42,5 +45,5 @@ def resolved_profile(search: SearchConfig) -> SearchConfig:
     if search.profile not in PROFILES:
         raise UsageError(f"unknown profile {search.profile!r}", hint=f"choose from: {', '.join(PROFILES)}")
     defaults = SearchConfig()
-    values = {key: getattr(defaults, key) for key in _FUSION_KEYS} | PROFILES[search.profile]
+    values = {key: getattr(defaults, key) for key in FUSION_KEYS} | PROFILES[search.profile]
     return replace(search, profile="", **values)

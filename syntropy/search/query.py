@@ -65,7 +65,7 @@ def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> Que
     own = Counter(term for word in typed for term in plain[word])
     for term in (term for word in typed for term in parts[word]):
         own.setdefault(term, 1)
-    found = QueryTerms(terms=list(own), phrases=_phrases(query))
+    found = QueryTerms(phrases=_phrases(query))
     found.groups = groups = (
         {term: _synonyms_of(term, engine.database.synonym_groups) for term in own} if synonyms else {}
     )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..contract.text import index_terms, words
+from ..contract.text import bare, index_terms, words
 from ..contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS
 from .fusion import FULL_SCORE, Candidate
 from .headings import HEADING, HEADING_SAME, likeness_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 LOOKED_AT = 40
-"""Candidates looked at; what lies behind them keeps its order."""
+"""Candidates looked at; those behind them keep their scores."""
 
 NAMED_WEIGHT = 0.3
 """Most that is added for the name of an entry, entity or term: what is asked for by its name is what is meant."""
@@ -47,7 +47,6 @@ NAMED_KINDS = (*ENTRY_KINDS, *ENTITY_KINDS, "term")
 SHORT_KINDS = (*NAMED_KINDS, "rule")
 """Kinds whose texts may be short."""
 
-_PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|(?<!\S)--?[A-Za-z]\S*")
 _LEADS_ON = re.compile(
     r"(?:table of )?contents|toc|see also|related(?: \w+)?|further (?:reading|information)|references|links|next steps|"
     r"resources|more",
@@ -113,7 +112,7 @@ def look_again(
 
 def _look(document: int, kind: str, title: str, body: str) -> Look:
     if kind in NAMED_KINDS:
-        return Look(document, frozenset(index_terms(_PLACEHOLDER.sub(" ", title))), (), False)
+        return Look(document, frozenset(index_terms(bare(title))), (), False)
     inner = (found[1] for found in HEADING.finditer(body) if not found[0].lstrip().startswith("# "))
     headings = tuple(own for heading in inner if (own := frozenset(index_terms(heading))))
     return Look(document, frozenset(), headings, kind not in SHORT_KINDS and is_hollow(body))

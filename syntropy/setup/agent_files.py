@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.files import write_text
+from ..contract.published import SKILL
 from . import json_text, marked
 from .clients import CLIENTS, Client, server_key
 from .json_text import NotJsonError
 
 AGENTS = "AGENTS.md"
-SKILL = ".claude/skills/syntropy/SKILL.md"
 HOOKS = ".claude/settings.local.json"
 """Claude Code's settings of this machine: the commands in it hold absolute paths."""
 

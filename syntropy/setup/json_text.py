@@ -76,29 +76,19 @@ def taken(text: str, way: Sequence[str], ours: Callable[[str | None, Any], bool]
         gone = next((item for item in _items(plain, places[-1]) if ours(item.key, item.value)), None)
         if gone is None:
             return text
-        whole = json.loads(_TRAILING.sub(r"\1", plain))
-        only = _without(whole, way, gone)
-        if not only and text.startswith(_MADE):
-            return ""
         for depth in range(len(way), -1, -1):
-            if len(list(_items(plain, places[depth]))) > 1 or depth == 0:
+            if len(list(_items(plain, places[depth]))) > 1:
+                break
+            if depth == 0:
+                if text.startswith(_MADE):
+                    return ""  # nothing else is in it
                 break
             container = text[places[depth] : spans[depth - 1].end]
-            if "\n" in container or container[1] == " ":
+            if not text.startswith(_MADE) and ("\n" in container or container[1] == " "):
                 break  # it was there before
             gone = spans[depth - 1]
         text = _removed(text, plain, gone)
     return text
-
-
-def _without(whole: Any, way: Sequence[str], gone: _Item) -> Any:
-    """What the value would be without an entry, and without the containers that it alone fills."""
-    if not way:
-        if isinstance(whole, dict):
-            return {key: value for key, value in whole.items() if key != gone.key}
-        return [value for value in whole if value != gone.value]
-    inner = _without(whole[way[0]], way[1:], gone)
-    return {k: (inner if k == way[0] else v) for k, v in whole.items() if k != way[0] or inner}
 
 
 def _inserted(text: str, plain: str, at: int, entry: str) -> str:

@@ -15,7 +15,7 @@ from ..contract.times import iso
 from ..contract.untrusted import Data
 from ..read.citations import proven, standing
 from ..read.documents import line_range
-from ..read.folder_map import MOST_FOLDERS, folder_map, left_out
+from ..read.folder_map import folder_map, kind_counts, left_out
 from ..store.database import Database
 from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, following, page
 from .packs import MIN_BUDGET, context_pack
@@ -33,12 +33,11 @@ MOST_AT_ONCE = 8
 def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dict[str, Any]:
     """A map: counts by kind, folders with what lies in them, what is not held; `detailed`: all documents in pages."""
     database, meta = desk.knowledge.database, desk.knowledge.meta
-    counts = database.rows("SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY count(*) DESC, kind")
     answer: dict[str, Any] = {
         "project": meta["project"],
         "build": desk.build,
         "published": published(database),
-        "counts": dict(counts),
+        "counts": kind_counts(database),
         "rules": int(database.rows("SELECT count(*) FROM rules")[0][0]),
     }
     if detailed or cursor:
@@ -57,9 +56,9 @@ def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dic
     return answer
 
 
-def knowledge_map(database: Database, most: int = MOST_FOLDERS) -> str:
+def knowledge_map(database: Database) -> str:
     """Lines: folders with kinds, counts and some titles; then what was met and is not held."""
-    lines = [folder.line() for folder in folder_map(database, most)]
+    lines = [folder.line() for folder in folder_map(database)]
     missing = left_out(database)
     return "\n".join([*lines, *(["Not held:", *(f"- {line}" for line in missing)] if missing else [])])
 

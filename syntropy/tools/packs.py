@@ -11,7 +11,7 @@ from ..contract.errors import UsageError
 from ..contract.identity import PROJECT_PACKAGE, Citation, place_of
 from ..contract.text import idf, index_terms
 from ..notes.notebook import SAVED
-from ..read.applicable import about, is_scoped
+from ..read.applicable import about
 from ..read.citations import proven
 from ..read.graph import CANONICAL, Graph
 from ..read.knowledge import Knowledge, Rule
@@ -236,7 +236,7 @@ def _rules(
     """
     every = knowledge.rules()
     bound = about(every, files)
-    rules = [rule for rule in every if rule not in bound and not (files and is_scoped(rule))]
+    rules = [rule for rule in every if rule not in bound and not (files and rule.applies_to)]
     words = [set(index_terms(f"{rule.heading} {rule.text}")) for rule in rules]
     weights = {term: idf(len(rules), sum(term in own for own in words)) for term in set(index_terms(task))}
     whole = sum(weights.values())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..contract.text import shortened
-from ..read.folder_map import folder_map, left_out
+from ..read.folder_map import folder_map, kind_counts, left_out
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -47,9 +47,8 @@ def session_map(database: Database, key: str = "") -> str:
 
 def instructions(database: Database) -> str:
     """For clients that read a server's instructions: made of what this knowledge holds, by kinds and folders."""
-    kinds = database.rows("SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY count(*) DESC, kind")
     folders = [folder.path for folder in folder_map(database, MAP_FOLDERS) if _PLAIN.fullmatch(folder.path)]
-    held = ", ".join(f"{count} {kind}" for kind, count in kinds[:8])
+    held = ", ".join(f"{count} {kind}" for kind, count in list(kind_counts(database).items())[:8])
     return f"{INSTRUCTIONS} Held here: {held}; folders {', '.join(folders)}."
 
 

@@ -181,8 +181,8 @@ def _passage(hit: Hit, space: int) -> tuple[Citation, str]:
 def _head(number: int, hit: Hit, citation: Citation, text: str, *, detailed: bool) -> str:
     """Where it stands and what it is called; a section is not named where the text begins with its heading."""
     section = hit.headings.rpartition(" > ")[2]
-    names = [hit.title, *([section] if section != hit.title and not _opens_with(text, section) else [])]
-    line = f"[{number}] {citation} · {' › '.join(name for name in names if not _opens_with(text, name))}".rstrip(" ·")
+    names = (name for name in dict.fromkeys((hit.title, section)) if name and not _opens_with(text, name))
+    line = f"[{number}] {citation} · {' › '.join(names)}".rstrip(" ·")
     if detailed:
         line += f"\n{hit.kind}, score {hit.score:.2f}, key {hit.key}, matched on {', '.join(hit.matched_on)}"
         line += f"; tags {', '.join(hit.tags)}" if hit.tags else ""
@@ -191,7 +191,7 @@ def _head(number: int, hit: Hit, citation: Citation, text: str, *, detailed: boo
 
 
 def _opens_with(text: str, name: str) -> bool:
-    return bool(name) and text.lstrip("# \n").startswith(name)
+    return text.lstrip("# \n").startswith(name)
 
 
 def _said(why: str, *, hits: bool) -> str:
@@ -214,11 +214,12 @@ def _sources_and_kinds(types: Sequence[str]) -> tuple[list[str], list[str]]:
     """Names of types, in singular or plural, as sources and kinds. Raises UsageError for unknown ones."""
     sources, kinds = [], []
     for name in types:
-        spelled = (name.strip().lower(), f"{name.strip().lower()}s", name.strip().lower().removesuffix("s"))
+        plain = name.strip().lower()
+        spelled = (plain, f"{plain}s", plain.removesuffix("s"))
         source = next((one for one in spelled if one in SOURCES), "")
         kind = next((one for one in spelled if one in KINDS), "")
-        if spelled[0] in KINDS or (kind and not source):
-            kinds.append(kind if spelled[0] not in KINDS else spelled[0])
+        if kind == plain or (kind and not source):
+            kinds.append(kind)
         elif source:
             sources.append(source)
         else:

@@ -6,7 +6,8 @@ import pytest
 
 import syntropy
 from syntropy.contract.errors import DocumentNotFoundError
-from syntropy.read.commands import Commands, bare
+from syntropy.contract.text import bare
+from syntropy.read.commands import Commands
 
 
 @pytest.fixture(scope="module")
