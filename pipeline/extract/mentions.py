@@ -1,7 +1,7 @@
 """References a text makes: Markdown links, wikilinks, `mem:` names, PRP ids, paths, names in backticks.
 
 They are recorded as written; `pipeline.link` resolves them against all documents. Scanners are linear
-in the line's length and see nothing inside of code fences.
+in the line's length and see nothing inside code fences.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ CHUNKS = _table(
     Column("char_start", "INTEGER", "offset in the document's text"),
     Column("char_end", "INTEGER", "offset behind the chunk"),
     Column("token_count", "INTEGER", "tokens of the embedding model"),
-    Column("cut_fence", "VARCHAR", "opening line of the code fence the chunk begins inside of; else empty"),
+    Column("cut_fence", "VARCHAR", "opening line of the code fence in which the chunk begins; else empty"),
 )
 
 TERMS = _table(

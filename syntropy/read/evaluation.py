@@ -99,7 +99,7 @@ def read_golden(path: Path) -> list[Golden]:
             found.append(_golden(json.loads(line)))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(
-                f"{path}:{number}: no golden query ({error})",
+                f"{path}:{number} is not a golden query ({error})",
                 hint='a line is {"query": "…", "relevant": ["path", …], "intent": "…"}',
             ) from error
     if not found:
