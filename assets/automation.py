@@ -12,7 +12,7 @@ import dagster as dg
 from pipeline.engine.history import note_sources, published_digest, wanted_digest
 from pipeline.engine.stages import SCAN
 from pipeline.engine.workspace import Workspace, make_workspace
-from pipeline.sources.scan import scan_all, scan_digest
+from pipeline.sources.scan import scan_all, scan_digest, seen_files
 from syntropy.contract.config import ScheduleConfig, load_config
 from syntropy.store.freshness import is_untouched, read_note
 
@@ -101,7 +101,8 @@ def _wanted(workspace: Workspace, note: dict[str, object], published: str) -> st
         if scan is not None and wanted_digest(workspace, scan.facts["scan"]) == published:
             return published
     started = time.time()
-    found = scan_all(workspace.root, workspace.config, workspace.own_folders())
+    seen = seen_files(workspace.cache, workspace.config)
+    found = scan_all(workspace.root, workspace.config, workspace.own_folders(), seen=seen)
     wanted = wanted_digest(workspace, scan_digest(found))
     if wanted == published:  # touched, not changed: the next tick need not read it again
         note_sources(workspace, found.files, scan=scan_digest(found), started=started, now=time.time())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 
 from pipeline.checks.integrity import checked_connection, count
 from pipeline.checks.result import CheckResult, Subject
-from pipeline.store.inverted_index import FTS_SCHEMA
+from pipeline.store.inverted_index import FTS_SCHEMA, Lengths
 from syntropy.contract.config import RankingConfig
 from syntropy.contract.text import UNSPACED, index_terms
 from syntropy.contract.vocabulary import SEARCH_FIELDS, STEMMER, TOKEN_BREAK
@@ -21,9 +23,9 @@ QUERIES = 2
 """Queries compared with `match_bm25`, which takes 50 ms each at 20k chunks."""
 
 TERMS = 100
-"""Terms whose impacts are computed again."""
+"""Terms whose saturations are computed again."""
 
-MAX_IMPACT_ERROR = 1e-5
+MAX_ERROR = 1e-5
 
 SHOWN = 5
 """Words that a failure names."""
@@ -32,7 +34,7 @@ SHOWN = 5
 def full_text_parity(subject: Subject) -> CheckResult:
     """DuckDB's full-text index, the fast postings and our own text analysis say the same.
 
-    Impacts of sampled terms are computed again in SQL from the index's tables; sampled chunks are
+    Saturations of sampled terms are computed again in SQL from the index's tables; sampled chunks are
     analysed by DuckDB; all terms are folded by DuckDB; sampled queries find the same chunks through
     `match_bm25` as through the postings. A difference is shown with its word and document.
     """
@@ -46,24 +48,25 @@ def full_text_parity(subject: Subject) -> CheckResult:
         connection.execute(f"""
             CREATE TEMP TABLE field_lengths AS SELECT docid, fieldid, count(*) AS len FROM {FTS_SCHEMA}.terms
             WHERE {real} GROUP BY ALL""")
-        connection.execute(f"""
-            CREATE TEMP TABLE averages AS SELECT fieldid, sum(len)::DOUBLE / (SELECT count(*) FROM {FTS_SCHEMA}.docs)
-            AS average FROM field_lengths GROUP BY fieldid""")
-        connection.execute(f"CREATE TEMP TABLE again AS {_weighted_terms_sql(ranking)}")
-        impacts = count(
+        lengths = _lengths(connection)
+        about = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+        known, averages = Lengths.stored(about["lengths"]), json.loads(about["averages"])
+        connection.execute(f"CREATE TEMP TABLE again AS {_weighted_terms_sql(ranking, averages)}")
+        saturations = count(
             connection,
             f"""
             SELECT count(*) FROM again FULL JOIN
-                (SELECT term, unnest(chunk_ids) AS chunk_id, unnest(impacts) AS impact FROM postings
+                (SELECT term, unnest(chunk_ids) AS chunk_id, unnest(saturations) AS saturation FROM postings
                  WHERE term IN (SELECT term FROM {FTS_SCHEMA}.dict JOIN sampled USING (termid))) p
                 USING (term, chunk_id)
-            WHERE p.impact IS NULL OR again.impact IS NULL OR abs(p.impact - again.impact) > {MAX_IMPACT_ERROR}""",
+            WHERE coalesce(abs(p.saturation - again.saturation), 1) > {MAX_ERROR}""",
         )
         analysis = _analysis_differences(connection)
         queries = _query_differences(connection)
         unfolded = _unfolded_terms(connection)
     figures: dict[str, Any] = {
-        "impacts that differ": impacts,
+        "saturations that differ": saturations,
+        "fields of other lengths": sum(a != b for a, b in zip(lengths.fields, known.fields, strict=True)),
         "words analysed differently": len(analysis),
         "terms folded differently": len(unfolded),
         "queries answered differently": queries,
@@ -74,28 +77,32 @@ def full_text_parity(subject: Subject) -> CheckResult:
     return CheckResult(passed, figures)
 
 
-def _weighted_terms_sql(ranking: RankingConfig) -> str:
-    """SELECT term, chunk_id, impact from `sampled` (termid, docid, fieldid, tf), `averages` and `field_lengths`."""
+def _lengths(connection: duckdb.DuckDBPyConnection) -> Lengths:
+    sums = dict(connection.execute("SELECT fieldid, sum(len) FROM field_lengths GROUP BY fieldid").fetchall())
+    chunks = count(connection, f"SELECT count(*) FROM {FTS_SCHEMA}.docs")
+    return Lengths(chunks, tuple(int(sums.get(number, 0)) for number in range(len(SEARCH_FIELDS))))
+
+
+def _weighted_terms_sql(ranking: RankingConfig, averages: Sequence[float]) -> str:
+    """SELECT term, chunk_id, saturation from `sampled` (termid, docid, fieldid, tf) and `field_lengths`."""
     parts = [
         f"coalesce(sum(tf / norm) FILTER (fieldid = {number}), 0.0) * {float(getattr(ranking, name))!r}"
         for number, name in enumerate(SEARCH_FIELDS)
     ]
     k1, b = float(ranking.k1), float(ranking.b)
+    lengths = ", ".join(f"({number}, {float(average)!r}::DOUBLE)" for number, average in enumerate(averages))
     return f"""
-        WITH total AS (SELECT count(*)::DOUBLE AS n FROM {FTS_SCHEMA}.docs),
+        WITH averages AS (SELECT * FROM (VALUES {lengths}) AS v(fieldid, average)),
         normal AS (
             SELECT docid, fieldid, {1.0 - b!r} + {b!r} * len / average AS norm
             FROM field_lengths JOIN averages USING (fieldid)
         ),
-        saturated AS (
+        weighted AS (
             SELECT termid, docid, {" + ".join(parts)} AS weighted
             FROM sampled JOIN normal USING (docid, fieldid) GROUP BY termid, docid
-        ),
-        frequent AS (SELECT termid, count(*)::DOUBLE AS df FROM saturated WHERE weighted > 0 GROUP BY termid)
-        SELECT d.term, o.name::INTEGER AS chunk_id,
-               (ln(1.0 + (n - f.df + 0.5) / (f.df + 0.5)) * weighted / ({k1!r} + weighted))::FLOAT AS impact
-        FROM saturated s JOIN frequent f USING (termid) JOIN {FTS_SCHEMA}.dict d USING (termid)
-             JOIN {FTS_SCHEMA}.docs o USING (docid), total
+        )
+        SELECT d.term, o.name::INTEGER AS chunk_id, (weighted / ({k1!r} + weighted))::FLOAT AS saturation
+        FROM weighted JOIN {FTS_SCHEMA}.dict d USING (termid) JOIN {FTS_SCHEMA}.docs o USING (docid)
         WHERE weighted > 0 AND d.term <> ''
     """
 

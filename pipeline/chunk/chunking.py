@@ -52,7 +52,7 @@ def chunk_documents(
         headings.sort("document", "ordinal").select("document", "level", "text", "line_start").iter_rows()
     ):
         members.setdefault(uid, []).append(Heading(level, text, line - 1))
-    units = dict(outlines.iter_rows())
+    units = dict(outlines.select("document", "units").iter_rows())
     items = (
         (*row, " ".join(tag_lists.get(row[0], ())), units[row[0]], members.get(row[0], []))
         for row in documents.select("document", "path", "title", "aliases", "keywords", "summary", "text").iter_rows()

@@ -9,7 +9,9 @@ from pipeline.engine.records import Record
 from pipeline.engine.stages import ARTIFACTS, Stage
 from pipeline.ground.digests import known_sha256
 from syntropy.contract.errors import BuildError
-from syntropy.contract.published import locate
+from syntropy.contract.published import DATABASE, PUBLISHING, locate
+from syntropy.contract.shards import FOLDER as SHARDS
+from syntropy.contract.shards import shard_file
 
 
 def is_published(build: Build, stage: Stage, inputs: str) -> bool:
@@ -26,9 +28,21 @@ def place_of(build: Build, name: str) -> Path:
 
 
 def files_of(root: Path, name: str) -> list[Path]:
-    """The files of an artifact: one, or those of a folder."""
+    """The files of an artifact: one, those of a folder, or one and its shards."""
     found = sorted((root / name).iterdir()) if (root / name).is_dir() else [root / name]
-    return [path for path in found if path.is_file()]
+    return [path for path in [*found, *(shards_of(root) if name == DATABASE else ())] if path.is_file()]
+
+
+def shards_of(root: Path) -> list[Path]:
+    """The databases of shards below a folder, whole ones."""
+    return sorted((root / SHARDS).glob("*.duckdb"))
+
+
+def database_files(build: Build) -> list[Path]:
+    """Files that hold documents: the shards, or the database itself where there are none."""
+    path = place_of(build, DATABASE)
+    root = path.parent if path.parent.name != PUBLISHING else path.parent.parent
+    return [locate(root, shard_file(n)) for n in range(build.shards)] if build.shards > 1 else [path]
 
 
 def staged_files(build: Build, stage: Stage) -> dict[str, str]:

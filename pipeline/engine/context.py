@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.engine.history import published_inputs
-from pipeline.engine.records import Record, Records
-from pipeline.engine.stages import STAGES, Stage, source_of
+from pipeline.engine.records import Part, Record, Records
+from pipeline.engine.stages import SCAN, STAGES, Stage, source_of
 from pipeline.engine.workspace import Workspace
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.ground.digests import code_digest, digest
 from pipeline.packages.installed import package_sources
 from pipeline.sources.protocol import Scan
-from pipeline.sources.scan import scan_all, scan_digest
+from pipeline.sources.scan import scan_all, scan_digest, seen_files
 from syntropy.contract.config import Config
 from syntropy.contract.errors import BuildError
+from syntropy.contract.schema import TABLES
 
 if TYPE_CHECKING:
     import polars as pl
 
     from pipeline.embed.embedder import Embedder
+    from pipeline.workers.workers import Workers
 
 MAX_KEPT_BYTES = 512 * 2**20
 """Tables kept in memory for later stages; what goes beyond is read again from its file when it is needed."""
@@ -98,7 +100,9 @@ class Build:
     def scan(self) -> Scan:
         """What all connectors met; read once a build. Raises ConfigError."""
         if self._scan is None:
-            self._scan = scan_all(self.workspace.root, self.config, self.workspace.own_folders())
+            place = self.workspace
+            seen = seen_files(place.cache, self.config) if place.fresh_only else None
+            self._scan = scan_all(place.root, self.config, place.own_folders(), seen=seen)
         return self._scan
 
     @cached_property
@@ -129,12 +133,29 @@ class Build:
 
         return Embedder(self.config.embed, self.workspace.shared)
 
+    @cached_property
+    def workers(self) -> Workers:
+        """Who works on shards; nobody is asked before there is work."""
+        from pipeline.workers.workers import make_workers
+
+        return make_workers(self.config.build)
+
+    def close(self) -> None:
+        """Let go of the workers."""
+        if "workers" in vars(self):
+            self.workers.close()
+
+    @property
+    def shards(self) -> int:
+        """In how many parts documents lie: as the files were counted last, 1 before that."""
+        return int(self.facts_of(SCAN).get("shards", 1))
+
     @property
     def vectors_present(self) -> bool:
         """Are the vectors of all windows in the cache, which others may empty? True where none are wanted."""
         if not self.config.embed.enabled:
             return True
-        hashes = self.table("chunks", "windows")["text_hash"].unique()
+        hashes = self.table("chunks", "windows", only=["text_hash"])["text_hash"].unique()
         return bool(self.embedder.cache.known(hashes).all())
 
     @property
@@ -151,22 +172,25 @@ class Build:
     def save(
         self,
         stage: Stage,
-        tables: Mapping[str, pl.DataFrame],
+        tables: Mapping[str, pl.DataFrame | Sequence[Part]],
         facts: Mapping[str, Any],
-        digests: Mapping[str, str],
+        names: Mapping[str, str],
     ) -> Record:
-        """Store what a stage made from its present inputs, and hold its tables for those that read them."""
+        """Store what a stage made from its present inputs, and hold its tables for those that read them.
+
+        What was stored in parts already is not held.
+        """
         inputs = self.inputs_of(stage)
         assert inputs is not None  # or it would not have run
         facts = {**facts, "method": self.method_of(stage)}
-        record = self.records.save(stage.name, inputs, tables, facts, digests)
+        record = self.records.save(stage.name, inputs, tables, facts, names)
         self._inputs = {stage.name: inputs}  # those of later stages depend on this record
-        self.keep(stage.name, tables)
+        self.keep(stage.name, {n: table for n, table in tables.items() if not isinstance(table, list | tuple)})  # type: ignore[misc]
         return record
 
     def _inputs_of(self, stage: Stage) -> str | None:
         config = self.config.canonical_json(*stage.config) if stage.config else ""
-        parts = [stage.name, code_digest(), config, *stage.outside(self)]
+        parts = [stage.name, code_digest(), config, *self._split(stage), *stage.outside(self)]
         for source, table in stage.inputs:
             record = self.records.get(source)
             if record is None or table not in record.digests:
@@ -177,7 +201,23 @@ class Build:
     def method_of(self, stage: Stage) -> str:
         """Digest of how a stage works (code and configuration): what former rows must agree with."""
         config = self.config.canonical_json(*stage.config) if stage.config else ""
-        return digest(stage.name, code_digest(), config)
+        return digest(stage.name, code_digest(), config, *self._split(stage))
+
+    def _split(self, stage: Stage) -> tuple[str, ...]:
+        return (f"shards {self.shards}",) if stage.split and self.shards > 1 else ()
+
+    def part_inputs(self, stage: Stage, shard: int) -> str:
+        """The digest of all that decides a shard's part of a stage: its part of what is in parts, the rest whole."""
+        found = [self.method_of(stage), str(shard), *stage.outside(self)]
+        for source, table in stage.inputs:
+            record = self.records.get(source)
+            assert record is not None  # the stage's own inputs were known
+            if stage.artifact and is_whole(table):
+                continue  # lies beside the shards
+            parts = record.tables.get(table, [])
+            of_shard = record.names.get(part_name(table, shard), "")
+            found.append(of_shard or (parts[shard].sha256 if len(parts) == self.shards else record.digests[table]))
+        return digest(*found)
 
     def up_to_date(self, stage: Stage, inputs: str) -> Record | None:
         """The stage's record if it was made from these inputs (and former results may be used)."""
@@ -189,6 +229,13 @@ class Build:
         record = self.records.get(stage)
         return record.facts if record else {}
 
+    def records_of(self, stage: str) -> Record:
+        """A stage's last record. Raises BuildError where it never ran."""
+        record = self.records.get(stage)
+        if record is None:
+            raise BuildError(f"{stage} was never made", hint=f"materialize {stage} first, or run `syntropy build`")
+        return record
+
     def rows_of(self, stage: str, table: str) -> int:
         """Number of rows of a table; 0 where it was never made."""
         record = self.records.get(stage)
@@ -197,15 +244,17 @@ class Build:
     def digest_of(self, name: str) -> str:
         """Digest of a table or name that some stage made last. Raises BuildError where it never ran."""
         stage, table = source_of(name)
-        record = self.records.get(stage)
-        if record is None:
-            raise BuildError(f"{name} was never made", hint=f"materialize {stage} first, or run `syntropy build`")
-        return record.digests[table]
+        return self.records_of(stage).digests[table]
 
-    def table(self, stage: str, name: str, *, without: tuple[str, ...] = ()) -> pl.DataFrame:
-        """A table as it was made last: from memory where it is kept, else from its file. Raises BuildError."""
+    def table(self, stage: str, name: str, *, only: Sequence[str] = (), without: Sequence[str] = ()) -> pl.DataFrame:
+        """A table as it was made last: from memory where it is kept, else from its files. Raises BuildError."""
         kept = self._kept.get((stage, name))
-        return kept.drop(without) if kept is not None else self.records.table(stage, name, without=without)
+        if kept is not None:
+            return kept.select(only) if only else kept.drop(without)
+        frame = self.records.table(stage, name, only=only, without=without)
+        key = TABLES[name].key
+        in_parts = len(self.records_of(stage).tables[name]) > 1
+        return frame.sort(key) if in_parts and frame.height and set(key) <= set(frame.columns) else frame
 
     def needed(self) -> set[tuple[str, str]]:
         """(stage, table) of all that stages will read which did not run yet."""
@@ -225,6 +274,17 @@ class Build:
                 del self._kept[key]
 
 
+def is_whole(name: str) -> bool:
+    """Is a table of this name about all documents together?"""
+    table = TABLES.get(name.rpartition(".")[2])
+    return table is not None and table.whole
+
+
+def part_name(name: str, shard: int) -> str:
+    """What the digest of a shard's part of something is called that is not a table."""
+    return f"{name}/{shard:03}"
+
+
 class Inputs(Mapping[str, "pl.DataFrame"]):
     """The tables a stage declared that it reads; asking for another one is a defect, and a KeyError."""
 
@@ -234,7 +294,7 @@ class Inputs(Mapping[str, "pl.DataFrame"]):
         """Digest of all that decides the stage's result."""
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        return self.without(name)
+        return self._read(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._stage.reads)
@@ -244,20 +304,39 @@ class Inputs(Mapping[str, "pl.DataFrame"]):
 
     def without(self, name: str, *columns: str) -> pl.DataFrame:
         """A table without some of its columns; a name alone will do where the stage reads one table of that name."""
+        return self._read(name, without=columns)
+
+    def only(self, name: str, *columns: str) -> pl.DataFrame:
+        """Some columns of a table."""
+        return self._read(name, only=columns)
+
+    def parts(self, name: str) -> list[Part]:
+        """The parts of a table, one a shard."""
+        stage, table = self._source(name)
+        return self._build.records_of(stage).tables[table]
+
+    def _source(self, name: str) -> tuple[str, str]:
         declared = [read for read in self._stage.reads if name in (read, read.rpartition(".")[2])]
         if len(declared) != 1:
             raise KeyError(f"stage {self._stage.name} reads {len(declared)} tables called {name}")
-        stage, table = source_of(declared[0])
-        frame = self._build.table(stage, table, without=columns)
-        if not columns:
+        return source_of(declared[0])
+
+    def _read(self, name: str, *, only: Sequence[str] = (), without: Sequence[str] = ()) -> pl.DataFrame:
+        stage, table = self._source(name)
+        frame = self._build.table(stage, table, only=only, without=without)
+        if not only and not without:
             self._build.keep(stage, {table: frame})
         return frame
 
     @cached_property
     def former(self) -> dict[str, pl.DataFrame]:
         """The stage's own former tables where code and configuration are the same; else empty."""
+        record = self.former_record
+        return {name: self._build.table(self._stage.name, name) for name in record.tables} if record else {}
+
+    @cached_property
+    def former_record(self) -> Record | None:
+        """The stage's own former record where code, configuration and the number of shards are the same."""
         build, stage = self._build, self._stage
         record = build.records.get(stage.name) if build.workspace.fresh_only else None
-        if record is None or record.facts.get("method") != build.method_of(stage):
-            return {}
-        return {name: build.table(stage.name, name) for name in record.tables}
+        return record if record and record.facts.get("method") == build.method_of(stage) else None

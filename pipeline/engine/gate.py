@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.checks.result import CheckResult, Subject
-from pipeline.engine.artifacts import place_of
+from pipeline.engine.artifacts import database_files, place_of
 from pipeline.engine.context import Build
 from pipeline.engine.workspace import Workspace
 from pipeline.ground.digests import code_digest, digest, known_sha256
+from syntropy.contract.config import Config
 from syntropy.contract.errors import BuildError
 from syntropy.contract.files import write_text
 from syntropy.contract.published import DATABASE, INDEX_MD, read_manifest
@@ -38,7 +39,8 @@ def _golden_inputs(workspace: Workspace) -> str:
 class Check:
     """A blocking check of one artifact: the function of this name in `pipeline.checks.<module>`.
 
-    `inputs` names what else decides the outcome; `hint` what to do if it fails.
+    `inputs` names what else decides the outcome; `hint` what to do if it fails; `each`: it looks at every database
+    file by itself, each shard where there are shards, and at one that passed before not again.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Check:
     artifact: str
     inputs: Callable[[Workspace], str] = lambda _: ""
     hint: str = "the former artifacts are untouched; please report this with the input"
+    each: bool = False
 
     @property
     def run(self) -> Callable[[Subject], CheckResult]:
@@ -56,10 +59,12 @@ class Check:
 
 CHECKS: tuple[Check, ...] = (
     *(
-        Check(name, "integrity", DATABASE)
-        for name in ("unique_ids", "referential_integrity", "spans_re_read", "vector_norms", "search_smoke")
+        Check(name, "integrity", DATABASE, each=True)
+        for name in ("unique_ids", "referential_integrity", "spans_re_read", "vector_norms")
     ),
-    Check("full_text_parity", "parity", DATABASE),
+    Check("whole_agrees", "whole", DATABASE),
+    Check("search_smoke", "integrity", DATABASE),
+    Check("full_text_parity", "parity", DATABASE, each=True),
     Check(
         "golden_queries",
         "golden",
@@ -82,9 +87,40 @@ def run_check(check: Check, build: Build) -> CheckResult:
     former = passed_before(check, workspace, key)
     if former is not None:
         return CheckResult(True, {**former, "unchanged since it passed": True})
-    found = check.run(Subject(path, build.config, workspace.root, lambda: build.embedder.query_encoder()))
-    record(check, workspace, key, passed=found.passed, figures=found.figures)
+    if check.each:
+        files = database_files(build)
+        found, parts = _run_each(check, build, files)
+    else:
+        subject = Subject(path, build.config, workspace.root, lambda: build.embedder.query_encoder())
+        found, parts = check.run(subject), {}
+    record(check, workspace, key, passed=found.passed, figures=found.figures, parts=parts)
     return found
+
+
+def _run_each(check: Check, build: Build, files: list[Path]) -> tuple[CheckResult, dict[str, dict[str, Any]]]:
+    """Run a check on every file that did not pass it before; its result, and figures by the key of each that passed."""
+    workspace = build.workspace
+    passed = _recorded(workspace).get(check.name, {}).get("parts", {})
+    keys = {file: key_of(check, workspace, file) for file in files}
+    waiting = [(check.name, file, build.config, workspace.root) for file in files if keys[file] not in passed]
+    found = dict(build.workers.map(_checked, waiting))
+    figures: dict[str, Any] = {}
+    for file in files:
+        own = found[file].figures if file in found else passed[keys[file]]
+        for name, value in own.items():  # counts add up, and of names the first one will do
+            figures[name] = figures.get(name, 0) + value if isinstance(value, int) else figures.get(name) or value
+    kept = {
+        keys[file]: found[file].figures if file in found else passed[keys[file]]
+        for file in files
+        if file not in found or found[file].passed
+    }
+    return CheckResult(all(result.passed for result in found.values()), figures), kept
+
+
+def _checked(task: tuple[str, Path, Config, Path]) -> tuple[Path, CheckResult]:
+    name, path, config, root = task
+    check = next(check for check in CHECKS if check.name == name)
+    return path, check.run(Subject(path, config, root))
 
 
 def key_of(check: Check, workspace: Workspace, path: Path) -> str:
@@ -100,9 +136,17 @@ def passed_before(check: Check, workspace: Workspace, key: str) -> dict[str, Any
     return dict(former["figures"]) if former and former["key"] == key and former["passed"] else None
 
 
-def record(check: Check, workspace: Workspace, key: str, *, passed: bool, figures: Mapping[str, Any]) -> None:
-    """Note an outcome."""
-    entry = {"key": key, "passed": passed, "figures": dict(figures)}
+def record(
+    check: Check,
+    workspace: Workspace,
+    key: str,
+    *,
+    passed: bool,
+    figures: Mapping[str, Any],
+    parts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Note an outcome, and the figures of `parts` that passed by the key of each."""
+    entry = {"key": key, "passed": passed, "figures": dict(figures), "parts": dict(parts or {})}
     workspace.records.folder.mkdir(parents=True, exist_ok=True)
     write_text(_file(workspace), json.dumps({**_recorded(workspace), check.name: entry}, sort_keys=True, default=str))
 

@@ -19,7 +19,7 @@ from syntropy.contract.config import CONFIG_NAME, json_schema
 from syntropy.contract.errors import DatabaseError
 from syntropy.contract.files import write_text
 from syntropy.contract.identity import PROJECT_PACKAGE
-from syntropy.contract.published import DATABASE, ENCODER, file_sha256, locate, log_beside, read_manifest
+from syntropy.contract.published import DATABASE, ENCODER, artifact_of, file_sha256, locate, log_beside, read_manifest
 from syntropy.setup.scaffold import SCHEMA_FILE
 from syntropy.store.freshness import NOTE, Seen, make_note
 from syntropy.store.last_build import BuildState, last_build
@@ -172,8 +172,8 @@ def published_inputs(workspace: Workspace) -> dict[str, str]:
     return {
         name: str(value)
         for name, value in inputs.items()
-        if all(part in intact for part in manifest.artifacts if part == name or part.startswith(f"{name}/"))
-        and any(part == name or part.startswith(f"{name}/") for part in [*manifest.artifacts, *_optional(name)])
+        if all(part in intact for part in manifest.artifacts if artifact_of(part) == name)
+        and any(artifact_of(part) == name for part in [*manifest.artifacts, *_optional(name)])
     }
 
 

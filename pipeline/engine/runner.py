@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.engine.artifacts import drop_staged, is_published, staged_files
 from pipeline.engine.context import Build, Inputs
-from pipeline.engine.records import Record
+from pipeline.engine.records import Part, Record
 from pipeline.engine.stages import Stage
 from pipeline.ground.digests import digest
 from syntropy.contract.errors import BuildError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ def _run(stage: Stage, build: Build, inputs: str) -> Result:
     from pipeline.ground.tables import conform  # polars
 
     made = stage.run(build, Inputs(build, stage, inputs))
-    tables = {table.name: conform(table, made.tables[table.name]) for table in stage.makes}
+    tables: dict[str, pl.DataFrame | Sequence[Part]] = {
+        table.name: made.parts.get(table.name) or conform(table, made.tables[table.name]) for table in stage.makes
+    }
     facts, digests = dict(made.facts), dict(made.digests)
     if stage.artifact:
         facts["files"] = staged_files(build, stage)
@@ -68,4 +73,4 @@ def _artifact_up_to_date(stage: Stage, build: Build, inputs: str) -> Record | No
     if not is_published(build, stage, inputs):
         return None
     drop_staged(build, stage)
-    return build.records.get(stage.name) or Record(inputs, {}, {stage.artifact: inputs}, {}, {})
+    return build.records.get(stage.name) or Record(inputs, {}, {stage.artifact: inputs}, {})

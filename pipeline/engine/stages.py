@@ -66,6 +66,8 @@ class Stage:
     present: Callable[[Build], bool] = lambda build: True
     """Is what the record names, and does not hold itself, still there?"""
     artifact: str = ""
+    split: bool = False
+    """Is it done shard by shard, and are its tables in parts, where there is more than one shard?"""
     group: str = "knowledge"
     kinds: tuple[str, ...] = ("polars",)
     shown: tuple[str, ...] = ()
@@ -96,6 +98,7 @@ STAGES: tuple[Stage, ...] = (
         SCAN,
         "Every file of the project with its fate: indexed, excluded by a named rule, or rejected.",
         makes=(SOURCES, DIAGNOSTICS),
+        config=("build.shards",),
         outside=lambda build: (build.scan_digest,),
         group="sources",
         kinds=("file",),
@@ -107,6 +110,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("sources",),
         makes=(DOCUMENTS, TAG_MARKS, HEADINGS, MENTIONS, RULES, OUTLINES, FILES, DIAGNOSTICS),
         config=("secrets",),
+        split=True,
         kinds=("markdown", "polars"),
         shown=("scope", "kind"),
     ),
@@ -116,6 +120,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("tag_marks", "headings"),
         makes=(TAGS,),
         config=("tags",),
+        split=True,
         shown=("origin",),
     ),
     Stage(
@@ -124,6 +129,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("documents", "tags", "headings", "outlines"),
         makes=(CHUNKS, WINDOWS, TERMS, CHUNK_KEYS, DIAGNOSTICS),
         config=("chunk", *WINDOWS_OF),
+        split=True,
     ),
     Stage(
         "embeddings",
@@ -131,13 +137,14 @@ STAGES: tuple[Stage, ...] = (
         reads=("chunks", "windows"),
         names=("vectors", "model"),
         config=("embed.enabled", *WINDOWS_OF),
+        split=True,
         present=lambda build: build.vectors_present,
         kinds=("huggingface", "onnx"),
     ),
     Stage(
         "relations",
         "Links, duplicates and see-also relations between documents.",
-        reads=("documents", "mentions", "rules", "sources", "windows", "vectors"),
+        reads=("documents", "mentions", "rules", "sources", "outlines", "windows", "vectors"),
         makes=(RELATIONS, DIAGNOSTICS),
         config=("link", "embed.enabled"),
         shown=("type", "origin"),
@@ -176,6 +183,7 @@ STAGES: tuple[Stage, ...] = (
         ),
         config=("ranking", "store", "embed.enabled", "project", "synonyms", *SCORES_OF),
         outside=lambda build: build.outside_of_database,
+        split=True,
         artifact=DATABASE,
         group="artifacts",
         kinds=("duckdb",),

@@ -8,20 +8,22 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from pipeline.chunk.chunking import chunk_documents
 from pipeline.chunk.cutting import prefix_budget
-from pipeline.chunk.reuse import chunk_keys, merge_chunks, unchanged_documents
 from pipeline.embed import weights
 from pipeline.embed.embedding import embed_windows
-from pipeline.engine.context import Build, Inputs
+from pipeline.engine.context import Build, Inputs, is_whole, part_name
 from pipeline.engine.facts import database_meta, measured_drift, project_name
+from pipeline.engine.records import Part
+from pipeline.engine.shard_store import store_in_shards
+from pipeline.engine.shard_work import added_lengths, chunked
+from pipeline.engine.sharded import chunk_in_shards, extract_in_shards, shard_count, tag_in_shards
 from pipeline.extract.extraction import extract_texts, shared_of
 from pipeline.extract.merge import merge_documents, unchanged
 from pipeline.formats.shared import KINDS
@@ -38,7 +40,9 @@ from pipeline.render.index_md import estimate_tokens, render_index_md
 from pipeline.render.query_script import render_query_script
 from pipeline.sources.scan import packages_of, read_all
 from pipeline.store.calibration import calibrated
-from pipeline.store.writer import build_database
+from pipeline.store.inverted_index import averages_of
+from pipeline.store.numbers import number_documents
+from pipeline.store.writer import write_database
 from pipeline.tag.tagging import tag_documents
 from syntropy.contract.errors import BuildError
 from syntropy.contract.published import DATABASE, ENCODER, INDEX_JSON, INDEX_MD, QUERY_SCRIPT
@@ -49,9 +53,11 @@ from syntropy.store.encoder import FACTS, GRAPH, TOKENIZER
 
 @dataclass(frozen=True)
 class Made:
-    """`tables` by name, `digests` of what is not a table, `facts` for the record, `figures` for people."""
+    """`tables` by name, `parts` of tables that are stored already, `digests` of what is not a table, `facts` for the
+    record, `figures` for people."""
 
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -69,52 +75,61 @@ def source_files(build: Build, _: Inputs) -> Made:
         "sources": from_rows(SOURCES, scan.files),
         "diagnostics": from_rows(DIAGNOSTICS, dict.fromkeys(scan.diagnostics)),
     }
-    return Made(tables, facts={"packages": packages_of(scan), "scan": build.scan_digest})
+    indexed = sum(file.status == "indexed" for file in scan.files)
+    shards = shard_count(build.config.build, indexed)
+    return Made(tables, facts={"packages": packages_of(scan), "scan": build.scan_digest, "shards": shards})
 
 
 def documents(build: Build, inputs: Inputs) -> Made:
     """Extract what is new or changed, take the rest from the former tables."""
+    if build.shards > 1:
+        made = extract_in_shards(build, inputs, lambda files: _read_together(build, files))
+        return Made({"files": made["files"]}, made["parts"], figures=made["figures"])
     wanted = inputs["sources"].filter(pl.col("status") == "indexed")
     kept = unchanged(wanted, inputs.former)
     changed = wanted.join(kept.files, on=["package", "path"], how="anti")
     paths = dict(changed.group_by("package", maintain_order=True).agg("path").iter_rows())
-    together = changed.filter(pl.col("kind").is_in(sorted(KINDS)))
-    grouped = dict(together.group_by("package", maintain_order=True).agg("path").iter_rows())
-    place = (build.workspace.root, build.config, build.workspace.own_folders())
-    shared = shared_of(read_all(*place, grouped), build.config.secrets) if grouped else {}
-    texts = read_all(*place, paths)
+    shared = _read_together(build, changed.filter(pl.col("kind").is_in(sorted(KINDS))))
+    texts = read_all(build.workspace.root, build.config, build.workspace.own_folders(), paths)
     total = int(changed["bytes"].sum())
     found = extract_texts(texts, build.config.secrets, shared=shared, total=total, progress=build.reporter.advance)
     tables = merge_documents(found, kept, wanted, inputs.former)
     return Made(tables, figures={"extracted": changed.height, "reused": len(kept.documents)})
 
 
+def _read_together(build: Build, files: pl.DataFrame) -> dict[tuple[str, str], Any]:
+    """What files of `formats.shared.KINDS` know together."""
+    if not files.height:
+        return {}
+    grouped = dict(files.group_by("package", maintain_order=True).agg("path").iter_rows())
+    texts = read_all(build.workspace.root, build.config, build.workspace.own_folders(), grouped)
+    return shared_of(texts, build.config.secrets)
+
+
 def tags(build: Build, inputs: Inputs) -> Made:
     """Tags of all documents."""
+    if build.shards > 1:
+        return Made(**tag_in_shards(build, inputs))
     found = tag_documents(inputs["tag_marks"], inputs["headings"], build.config.tags)
     return Made({"tags": found}, figures={"tagged": found["document"].n_unique()})
 
 
 def chunks(build: Build, inputs: Inputs) -> Made:
     """Chunk documents whose text, names or tags changed."""
+    if build.shards > 1:
+        return Made(**chunk_in_shards(build, inputs))
     config, model = build.config, build.embedder.model
-    documents, carried = inputs["documents"], inputs["tags"].filter(pl.col("origin") != "inferred")
-    keys = chunk_keys(documents, carried)
-    same = unchanged_documents(keys, inputs.former)
-    changed = documents.filter(~pl.col("document").is_in(same.implode()))
-    found = chunk_documents(
-        changed,
-        carried,
-        inputs["headings"],
-        inputs["outlines"],
+    tables, facts = chunked(
+        inputs,
+        inputs.former,
         tokenizer=model.tokenizer,
         chunk=config.chunk,
         embed=config.embed,
         prefix_tokens=prefix_budget(config.embed, model.max_tokens),
         progress=build.reporter.advance,
     )
-    tables = merge_chunks(found, keys, same, inputs.former, limit=config.chunk.max_chunks_per_document)
-    return Made(tables, figures={"chunked": changed.height, "reused": len(same)})
+    lengths = facts.pop("lengths")
+    return Made(tables, facts={"lengths": [lengths]}, figures=facts)
 
 
 def embeddings(build: Build, inputs: Inputs) -> Made:
@@ -147,15 +162,20 @@ def embeddings(build: Build, inputs: Inputs) -> Made:
     fingerprint = str(figures["fingerprint"])
     of_windows = build.digest_of("windows")
     digests = {"vectors": digest(of_windows, fingerprint), "model": digest(fingerprint)}
+    if build.shards > 1:
+        windows = inputs.parts("windows")
+        digests |= {part_name("vectors", n): digest(part.sha256, fingerprint) for n, part in enumerate(windows)}
     return Made(digests=digests, facts=figures, figures=figures)
 
 
 def relations(build: Build, inputs: Inputs) -> Made:
     """Explicit links, what follows from them, copies and see-also."""
-    documents, link = inputs["documents"], build.config.link
+    documents, link = inputs.without("documents", "text"), build.config.link
     links = link_mentions(documents, inputs["mentions"], inputs["rules"], inputs["sources"])
-    duplicates = duplicate_relations(documents)
-    copies = pl.concat([duplicates, near_duplicate_relations(documents, duplicates)])
+    duplicates = duplicate_relations(inputs.only("outlines", "document", "words"))
+    several = documents["package"].n_unique() > 1
+    near = near_duplicate_relations(_texts(inputs), duplicates) if several else duplicates.clear()
+    copies = pl.concat([duplicates, near])
     found, diagnostics = [links.relations, follow(documents, links.relations), copies], [links.diagnostics]
     if build.config.embed.enabled and documents.height > link.similar_max_documents:
         diagnostics.append(without_similar(documents.height, link))
@@ -163,12 +183,16 @@ def relations(build: Build, inputs: Inputs) -> Made:
         windows = inputs["windows"]
         vectors = build.embedder.cache.vectors(windows["text_hash"])
         similar = similar_documents(windows, vectors, link, duplicates=copies)
-        within = near_copies_within(documents, similar)
+        within = near_copies_within(_texts(inputs), similar)
         for one, other in (("from", "to"), ("to", "from")):  # a copy is not a see-also of its original
             similar = similar.join(within, left_on=["from", "to"], right_on=[one, other], how="anti")
         found += [similar, within]
     tables = {"relations": pl.concat(found), "diagnostics": pl.concat(diagnostics)}
     return Made(tables, facts={"checked": links.checked}, figures={"checked references": links.checked})
+
+
+def _texts(inputs: Inputs) -> pl.DataFrame:
+    return inputs.only("documents", "document", "package", "path", "text")
 
 
 def drift(build: Build, inputs: Inputs) -> Made:
@@ -184,23 +208,33 @@ def drift(build: Build, inputs: Inputs) -> Made:
 def search_database(build: Build, inputs: Inputs) -> Made:
     """The search database, complete and closed, in the staging folder."""
     target = _target(build, DATABASE)
-    vectors = build.embedder.cache.vectors(inputs["windows"]["text_hash"]) if build.config.embed.enabled else None
-    stored = build_database(
-        target,
-        inputs,
-        vectors,
-        ranking=build.config.ranking,
-        store=build.config.store,
-        meta=database_meta(build, inputs.digest),
-    )
+    meta = database_meta(build, inputs.digest)
+    facts: dict[str, Any] = {}
+    if build.shards > 1:
+        whole = {name.rpartition(".")[2]: inputs[name] for name in inputs if is_whole(name)}
+        stored, facts = store_in_shards(build, whole, target, meta)
+    else:
+        hashes = inputs["windows"]["text_hash"]
+        vectors = build.embedder.cache.vectors(hashes) if build.config.embed.enabled and len(hashes) else None
+        tables = {name.rpartition(".")[2]: inputs[name] for name in inputs if name != "vectors"}
+        stored = write_database(
+            target,
+            tables,
+            number_documents(tables["documents"]["document"]),
+            vectors=vectors,
+            averages=averages_of(added_lengths(build.facts_of("chunks")["lengths"])),
+            ranking=build.config.ranking,
+            store=build.config.store,
+            meta=meta,
+        )
     limits = calibrated(
         target,
         resolved_profile(build.config.search),
-        build.embedder.query_encoder if vectors is not None and vectors.height else None,
+        build.embedder.query_encoder if stored.dimension else None,
         method=digest(build.config.canonical_json("ranking", "chunk", "embed")),
         former=build.facts_of("search_database").get("absence", {}),
     )
-    facts = {"rows": stored.rows, "hashes": stored.hashes, "hnsw": stored.hnsw, "absence": limits._asdict()}
+    facts |= {"rows": stored.rows, "hashes": stored.hashes, "hnsw": stored.hnsw, "absence": limits._asdict()}
     return Made(facts=facts, figures={"bytes": target.stat().st_size})
 
 

@@ -89,7 +89,9 @@ def without_vectors(config: Config) -> Config:
     return replace(config, embed=replace(config.embed, enabled=False))
 
 
-_CACHE_NAMES = frozenset({"stages", "embeddings", "models", "digests.json", "dagster", "hook.log", LAST_BUILD, NOTE})
+_CACHE_NAMES = frozenset(
+    {"stages", "embeddings", "models", "digests.json", "scan.json", "dagster", "hook.log", LAST_BUILD, NOTE}
+)
 
 
 def _require_ours(folder: Path, key: str, is_ours: Callable[[Path], bool]) -> None:

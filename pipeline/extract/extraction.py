@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -151,6 +152,10 @@ def _redacted(source: SourceText, secrets: SecretsConfig, diagnostics: list[Any]
     return source._replace(text=text) if findings else source
 
 
+def _words_digest(text: str) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
+
+
 def _add(rows: list[list[Any]], found: Extracted) -> None:
     parts: tuple[list[Any], ...] = (
         [tuple(found.document[column.name] for column in DOCUMENTS.columns)],
@@ -159,7 +164,7 @@ def _add(rows: list[list[Any]], found: Extracted) -> None:
         found.mentions,
         found.rules,
         found.diagnostics,
-        [found.outline],
+        [(*found.outline, _words_digest(found.document["text"]))],
     )
     for position, part in enumerate(parts):
         rows[position].extend(part)

@@ -14,7 +14,10 @@ from pipeline.formats.shared import KINDS
 from pipeline.ground.tables import empty, from_rows
 from syntropy.contract.schema import DIAGNOSTICS, FILES
 
-_PER_DOCUMENT = ("documents", "tag_marks", "headings", "mentions", "rules", "outlines")
+PER_DOCUMENT = ("documents", "tag_marks", "headings", "mentions", "rules", "outlines")
+
+_OF_RULE = ["document", "line", "text", "label"]
+_RULE_ORDER = ["document", "line", "text"]
 
 
 class Unchanged(NamedTuple):
@@ -41,28 +44,74 @@ def unchanged(wanted: pl.DataFrame, former: Mapping[str, pl.DataFrame]) -> Uncha
     return Unchanged(same, documents["document"])
 
 
+class Settled(NamedTuple):
+    """What follows from all documents: which are `hidden`, the others' `keys`, the rules' `labels`, diagnostics."""
+
+    hidden: pl.Series
+    keys: pl.DataFrame
+    labels: pl.DataFrame
+    diagnostics: pl.DataFrame
+
+
 def merge_documents(
     found: Documents, kept: Unchanged, wanted: pl.DataFrame, former: Mapping[str, pl.DataFrame]
 ) -> dict[str, pl.DataFrame]:
     """The stage's tables: new rows and kept ones, generated documents hidden by written ones, keys unique."""
+    tables = gathered(found, kept, former)
+    names = settle(tables["documents"], tables["documents"], tables["rules"])
+    again = files_to_read_again(tables["documents"], tables["diagnostics"], names.hidden)
+    tables = settled(tables, names)
+    tables["files"] = wanted.join(again, on=["package", "path"], how="anti")
+    tables["diagnostics"] = pl.concat([tables["diagnostics"], names.diagnostics]).unique()
+    return tables
+
+
+def gathered(found: Documents, kept: Unchanged, former: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """New rows and kept ones; names are as texts claim them, or as they were settled before."""
     keep = pl.col("document").is_in(kept.documents.implode())
     tables = {
         name: pl.concat([former[name].filter(keep), getattr(found, name)]) if former else getattr(found, name)
-        for name in _PER_DOCUMENT
+        for name in PER_DOCUMENT
     }
-    written = prefer_written(tables["documents"].sort("document"))
-    hidden = pl.col("document").is_in(written.hidden.implode())
-    # files with a hidden document are read again next time, when the entry that hides it may be gone
-    again = tables["documents"].filter(hidden).select("package", pl.col("file").alias("path"))
-    # so are those that could not be read: a deadline or a lack of memory may not come again
-    lost = found.diagnostics.filter(pl.col("code") == UNREADABLE).select("package", "path")
-    tables = {name: frame.filter(~hidden) for name, frame in tables.items()}
-    tables["documents"], clashes = unique_keys(tables["documents"].sort("document"))
-    tables["rules"] = unique_labels(tables["rules"].sort("document", "line"))
-    tables["files"] = wanted.join(pl.concat([again, lost]), on=["package", "path"], how="anti")
     carried = _carried_diagnostics(former, kept.files)
-    tables["diagnostics"] = pl.concat([carried, found.diagnostics, clashes, written.diagnostics]).unique()
-    return tables
+    return {**tables, "diagnostics": pl.concat([carried, found.diagnostics]).unique()}
+
+
+def settle(documents: pl.DataFrame, entries: pl.DataFrame, rules: pl.DataFrame) -> Settled:
+    """Unique keys and labels, and generated documents that give way to written ones.
+
+    `documents` and `rules` need not have their texts; `entries` are those of a kind that is generated or written.
+    """
+    written = prefer_written(entries.sort("document"))
+    shown = ~pl.col("document").is_in(written.hidden.implode())
+    keys, clashes = unique_keys(documents.filter(shown).sort("document"))
+    labels = unique_labels(rules.filter(shown).select(_OF_RULE).sort(_RULE_ORDER))
+    return Settled(written.hidden, keys.select("document", "key"), labels, pl.concat([clashes, written.diagnostics]))
+
+
+def settled(tables: Mapping[str, pl.DataFrame], names: Settled) -> dict[str, pl.DataFrame]:
+    """The tables of some documents or all, with their settled names, without what is hidden."""
+    shown = ~pl.col("document").is_in(names.hidden.implode())
+    tables = {name: frame.filter(shown) if name in PER_DOCUMENT else frame for name, frame in tables.items()}
+    documents, rules = tables["documents"], tables["rules"].sort(_RULE_ORDER)
+    labels = names.labels.join(rules.select("document").unique(), on="document", how="semi", maintain_order="left")
+    return {
+        **tables,
+        "documents": documents.drop("key")
+        .join(names.keys, on="document", how="left", maintain_order="left")
+        .select(documents.columns),
+        "rules": rules.with_columns(labels["label"]),
+    }
+
+
+def files_to_read_again(documents: pl.DataFrame, diagnostics: pl.DataFrame, hidden: pl.Series) -> pl.DataFrame:
+    """`package`, `path` of files with a hidden document, when the entry that hides it may be gone next time.
+
+    And of those that could not be read: a deadline or a lack of memory may not come again.
+    """
+    of_hidden = documents.filter(pl.col("document").is_in(hidden.implode()))
+    lost = diagnostics.filter(pl.col("code") == UNREADABLE).select("package", "path")
+    return pl.concat([of_hidden.select("package", pl.col("file").alias("path")), lost])
 
 
 def _carried_diagnostics(former: Mapping[str, pl.DataFrame], kept: pl.DataFrame) -> pl.DataFrame:

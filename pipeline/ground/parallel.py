@@ -10,7 +10,9 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import TypeVar
 
 Progress = Callable[[int, int], None]
@@ -39,7 +41,7 @@ def map_batches(
     are taken one batch at a time and results wait for nobody, so memory does not grow with their
     number. `total` is the size of all of them; `progress` is told how much of it is done.
     """
-    workers = os.cpu_count() or 1
+    workers = worker_count()
     batches = _batches(items, size_of)
     done = 0
 
@@ -50,7 +52,7 @@ def map_batches(
             progress(done, total)
         return found
 
-    if total < MIN_CHARS or workers < 2:
+    if total < MIN_CHARS or workers < 2 or _alone:
         for batch in batches:
             yield result(work(batch))
         return
@@ -79,9 +81,54 @@ def _batches(items: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[
 
 def warm_up(total: int) -> None:
     """Start the processes before there is work for them, if `total` characters are worth it."""
-    if total >= MIN_CHARS and (os.cpu_count() or 1) > 1:
-        for _ in range(os.cpu_count() or 1):
+    if total >= MIN_CHARS and worker_count() > 1:
+        for _ in range(worker_count()):
             _pool().submit(_started)
+
+
+def submit(work: Callable[[Item], Result], item: Item, *, workers: int) -> Future[Result]:
+    """Work for one of the processes, of which there may be so many, if none were started yet."""
+    global _wanted
+    _wanted = workers
+    return _pool().submit(work, item)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Whatever is mapped in the body stays in this process: it is one of many already."""
+    global _alone
+    former, _alone = _alone, True
+    try:
+        yield
+    finally:
+        _alone = former
+
+
+_alone = False
+
+_wanted = 0
+"""Processes of the pool; 0: by the machine."""
+
+
+def worker_count(wanted: int = 0) -> int:
+    """Processes that work side by side: as many as wanted, else as cores this process may use.
+
+    Those are the ones it is bound to, and no more than its control group has time for; half a gigabyte of memory is
+    needed for each.
+    """
+    if wanted or _wanted:
+        return wanted or _wanted
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _granted(Path("/sys/fs/cgroup/cpu.max"))))
+
+
+def _granted(limit: Path) -> int:
+    """Cores that a control group has time for (cgroup v2: quota and period in microseconds)."""
+    try:
+        quota, period = limit.read_text(encoding="ascii").split()
+        return max(1, int(quota) // int(period))
+    except (OSError, ValueError):
+        return 1_000_000  # no group, or `max`
 
 
 def shutdown() -> None:
@@ -103,7 +150,7 @@ def _pool() -> ProcessPoolExecutor:
     if os.name == "posix":
         # What these modules import has no threads; Polars does, so each process imports it for itself.
         context.set_forkserver_preload(["pipeline.extract.document", "pipeline.chunk.cutting"])
-    return ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=_single_threaded)
+    return ProcessPoolExecutor(worker_count(), mp_context=context, initializer=_single_threaded)
 
 
 def _single_threaded() -> None:

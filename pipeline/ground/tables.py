@@ -53,8 +53,8 @@ def collected(tables: Sequence[Table], batches: Iterable[Sequence[bytes]]) -> li
     return [pl.concat(parts) for parts in frames]
 
 
-def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with the contract's columns and order, sorted by key, checked for NULLs and keys.
+def conform(table: Table, frame: pl.DataFrame, *, unique: bool = True) -> pl.DataFrame:
+    """The frame with the contract's columns and order, sorted by key, checked for NULLs and, if `unique`, for keys.
 
     Raises BuildError where a stage broke the contract: that is a defect, never bad input.
     """
@@ -67,7 +67,7 @@ def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
                 f"table {table.name}: NULL in column {column.name}",
                 hint="a stage broke the contract; please report this with the input",
             )
-    repeated = frame.height - frame.select(key).n_unique() if frame.height else 0
+    repeated = frame.height - frame.select(key).n_unique() if frame.height and unique else 0
     if repeated:
         raise BuildError(
             f"table {table.name}: {repeated} rows repeat the key ({', '.join(key)})",

@@ -6,7 +6,6 @@ each text's runs (Broder, On the resemblance and containment of documents, 1997;
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections import Counter
 
@@ -15,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pipeline.ground.tables import from_rows
-from syntropy.contract.identity import PROJECT_PACKAGE
+from syntropy.contract.identity import PROJECT_PACKAGE, split_uid
 from syntropy.contract.schema import RELATIONS
 
 Sketch = NDArray[np.uint32]
@@ -38,16 +37,13 @@ MAX_SHARED = 50
 """A run that more documents share is boilerplate and brings none of them together."""
 
 
-def duplicate_relations(documents: pl.DataFrame) -> pl.DataFrame:
-    """`duplicate_of` from each later copy (by uid) to the first; white space does not count."""
-    first: dict[bytes, tuple[str, str]] = {}
+def duplicate_relations(outlines: pl.DataFrame) -> pl.DataFrame:
+    """`duplicate_of` from each later copy (by uid) to the first: equal `words`, so white space does not count."""
+    first: dict[str, str] = {}
     rows = []
-    for uid, path, text in documents.select("document", "path", "text").iter_rows():
-        digest = hashlib.sha256(" ".join(text.split()).encode()).digest()
-        if digest in first:
-            rows.append((uid, "duplicate_of", *first[digest], "content", 1.0, 0, ""))
-        else:
-            first[digest] = (uid, path)
+    for uid, words in outlines.select("document", "words").sort("document").iter_rows():
+        if (original := first.setdefault(words, uid)) != uid:
+            rows.append((uid, "duplicate_of", original, split_uid(original)[1], "content", 1.0, 0, ""))
     return from_rows(RELATIONS, rows)
 
 

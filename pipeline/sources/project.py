@@ -20,6 +20,7 @@ from pipeline.ground.diagnostics import Diagnostic
 from pipeline.sources.canonical import Sidecars, canonical_json, content_hash
 from pipeline.sources.layout import Assignment, Layout
 from pipeline.sources.protocol import Scan, SourceFile, SourceText
+from pipeline.sources.seen import SeenFiles, rules_digest
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
 from syntropy.contract.config import CONFIG_NAME, SourcesConfig
 from syntropy.contract.errors import BuildError
@@ -30,7 +31,8 @@ from syntropy.contract.secrets import redact
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # O_NONBLOCK: opening a FIFO would otherwise wait forever for a writer.
 
-_IgnoreStack = tuple[tuple[str, GitIgnoreSpec], ...]
+_IgnoreStack = tuple[tuple[str, GitIgnoreSpec, str], ...]
+"""(folder they hold below, rules, digest of these and all above) of each ignore file."""
 
 
 class ProjectConnector:
@@ -40,7 +42,13 @@ class ProjectConnector:
     """
 
     def __init__(
-        self, root: Path, sources: SourcesConfig, *, own: Iterable[str] = (), package: str = PROJECT_PACKAGE
+        self,
+        root: Path,
+        sources: SourcesConfig,
+        *,
+        own: Iterable[str] = (),
+        package: str = PROJECT_PACKAGE,
+        seen: SeenFiles | None = None,
     ) -> None:
         self.package = package
         self._root = root
@@ -50,6 +58,7 @@ class ProjectConnector:
         self._files: list[SourceFile] = []
         self._diagnostics: list[Diagnostic] = []
         self._sidecars = Sidecars(self._catalogue)
+        self._seen = seen or SeenFiles()
 
     def scan(self) -> Scan:
         """Walk, assign and hash. Raises BuildError above `sources.max_files`."""
@@ -212,6 +221,10 @@ class ProjectConnector:
             if isinstance(info, OSError):
                 raise info
             size = info.st_size
+            rules = ignores[-1][2] if ignores else ""
+            if stat.S_ISREG(info.st_mode) and (known := self._seen.get(self.package, path, info, rules)):
+                self._files.append(known)
+                return
             if not stat.S_ISREG(info.st_mode):
                 self._reject(path, "not-a-file", "is not a regular file (FIFO, socket or device)", "exclude it")
                 return
@@ -237,7 +250,8 @@ class ProjectConnector:
             if not data:
                 self._reject(path, "empty", "is empty", "write it or delete it", size, "info")
                 return
-            if problem := decode(data).problem:
+            problem = decode(data).problem
+            if problem:
                 self._diagnostics.append(problem.at("sources", self.package, path))
         except UndecodableError as error:
             found = error.problem
@@ -249,9 +263,10 @@ class ProjectConnector:
         about = self._about(path, assignment)
         kind = kind_of(path, about) if about else assignment.kind
         digest = content_hash(data, about)
-        self._files.append(
-            SourceFile(self.package, path, "indexed", assignment.source, kind, assignment.scope, len(data), digest)
-        )
+        row = SourceFile(self.package, path, "indexed", assignment.source, kind, assignment.scope, len(data), digest)
+        self._files.append(row)
+        if assignment.source != "canonical" and not problem:
+            self._seen.put(row, info, rules)
 
     def _about(self, path: str, assignment: Assignment) -> dict[str, Any]:
         """What a canonical set says of one of its files."""
@@ -269,8 +284,8 @@ class ProjectConnector:
     def _with_ignore_file(self, ignores: _IgnoreStack, folder: str, name: str) -> _IgnoreStack:
         path = self._root / folder / name
         try:
-            lines = read_regular_file(path).decode("utf-8", "replace").splitlines()
-            spec = GitIgnoreSpec.from_lines(lines)
+            data = read_regular_file(path)
+            spec = GitIgnoreSpec.from_lines(data.decode("utf-8", "replace").splitlines())
         except OSError:
             return ignores  # absent, the common case; an unreadable one shows up as unreadable below
         except ValueError as error:
@@ -284,7 +299,8 @@ class ProjectConnector:
                 )
             )
             return ignores
-        return (*ignores, (f"{folder}/" if folder else "", spec))
+        digest = rules_digest(ignores[-1][2] if ignores else "", folder, data)
+        return (*ignores, (f"{folder}/" if folder else "", spec, digest))
 
     def _exclude(self, path: str, reason: str) -> None:
         # no size: the index does not depend on what it leaves out
@@ -328,7 +344,7 @@ def _prefixes(path: str) -> list[str]:
 
 def _ignored(path: str, ignores: _IgnoreStack) -> bool:
     """gitignore's verdict: the deepest file that says anything about the path decides."""
-    for base, spec in reversed(ignores):
+    for base, spec, _ in reversed(ignores):
         if path.startswith(base):
             verdict = spec.check_file(path[len(base) :]).include
             if verdict is not None:

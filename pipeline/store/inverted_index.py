@@ -1,17 +1,22 @@
 """The full-text index and the postings of the fast reader, both from the chunks' counted terms.
 
 DuckDB's `match_bm25` scans one row per token occurrence (23 ms at 10k chunks, 189 at 100k); a list per
-term, found by its primary key, takes 1.6 and 4 ms. Impacts hold the whole BM25F contribution, so a
-query only adds them up:
+term, found by its primary key, takes 1.6 and 4 ms. Saturations hold what of BM25F's contribution is the
+chunk's own; a query multiplies each term's by its idf and adds them up:
 
-    tf' = Σ_field w_f · tf_f / (1 - b + b · len_f / avg_f);  impact = idf · tf' / (k1 + tf')
+    tf' = Σ_field w_f · tf_f / (1 - b + b · len_f / avg_f);  score = Σ idf · saturation;  saturation = tf' / (k1 + tf')
     idf = ln(1 + (N - df + ½) / (df + ½))
 
 (Robertson & Zaragoza, The Probabilistic Relevance Framework, 2009, §3.6; Lucene's non-negative idf.)
+N and df are sums over all shards, taken when the query is asked. Averages are those of all shards, on a grid: a
+changed document moves them hardly ever, and then the postings of other shards stay as they are.
 """
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
@@ -26,6 +31,37 @@ from syntropy.contract.vocabulary import SEARCH_FIELDS, STEMMER, STOP_WORDS, TOK
 FTS_SCHEMA = "fts_main_chunks"
 
 Ints = NDArray[np.int32]
+
+GRID = 1.05
+"""Average lengths are powers of it: against exact ones the first hit is the same for 399 of 400 questions."""
+
+
+class Lengths(NamedTuple):
+    """How many `chunks` there are, and how many terms their fields hold together, in the order of SEARCH_FIELDS."""
+
+    chunks: int
+    fields: tuple[int, ...]
+
+    @classmethod
+    def stored(cls, text: str) -> Lengths:
+        """From JSON, as `meta` keeps them."""
+        chunks, fields = json.loads(text)
+        return cls(chunks, tuple(fields))
+
+
+def lengths_of(terms: pl.DataFrame) -> Lengths:
+    """Of the chunks of `terms`. The index's empty term (what `s` stems to) is not a term."""
+    each = terms.lazy().select("terms", "fields", "counts").explode("terms", "fields", "counts", empty_as_null=False)
+    sums = dict(each.filter(pl.col("terms") != "").group_by("fields").agg(pl.col("counts").sum()).collect().iter_rows())
+    return Lengths(terms.height, tuple(sums.get(number, 0) for number in range(len(SEARCH_FIELDS))))
+
+
+def averages_of(parts: Iterable[Lengths]) -> tuple[float, ...]:
+    """Average length of each field over all parts, on the grid; 1 for fields that hold nothing."""
+    parts = list(parts)
+    chunks = sum(part.chunks for part in parts)
+    sums = [sum(part.fields[number] for part in parts) for number in range(len(SEARCH_FIELDS))]
+    return tuple(GRID ** round(math.log(total / chunks, GRID)) if total else 1.0 for total in sums)
 
 
 class Occurrences(NamedTuple):
@@ -105,24 +141,30 @@ def fill_fts_index(connection: duckdb.DuckDBPyConnection, found: Occurrences) ->
     )
 
 
-def create_postings(connection: duckdb.DuckDBPyConnection, found: Occurrences, ranking: RankingConfig) -> None:
-    """Fill `postings` (chunk number = row + 1). The index's empty term (what `s` stems to) is not a term."""
+def create_postings(
+    connection: duckdb.DuckDBPyConnection,
+    found: Occurrences,
+    ranking: RankingConfig,
+    averages: Sequence[float],
+    *,
+    first: int,
+) -> None:
+    """Fill `postings`; `first` is the number of the first chunk, `averages` are those of `averages_of`."""
     if len(found.vocabulary) and found.vocabulary[0] == "":
-        first = int(np.searchsorted(found.term, 1))
+        behind = int(np.searchsorted(found.term, 1))
         found = found._replace(
             vocabulary=found.vocabulary[1:],
-            term=found.term[first:] - 1,
-            row=found.row[first:],
-            field=found.field[first:],
-            times=found.times[first:],
+            term=found.term[behind:] - 1,
+            row=found.row[behind:],
+            field=found.field[behind:],
+            times=found.times[behind:],
         )
     if not len(found.term):
         return
     fields = len(SEARCH_FIELDS)
     place = found.row.astype(np.int64) * fields + found.field
     lengths = np.bincount(place, weights=found.times, minlength=found.chunks * fields).reshape(-1, fields)
-    average = lengths.sum(axis=0) / found.chunks
-    norm = 1.0 - ranking.b + ranking.b * lengths / np.where(average > 0, average, 1.0)
+    norm = 1.0 - ranking.b + ranking.b * lengths / np.asarray(averages)
     weights = np.array([float(getattr(ranking, name)) for name in SEARCH_FIELDS])
     weighted = weights[found.field] * found.times / norm.reshape(-1)[place]
     pairs = _group_starts(found.term, found.row)
@@ -132,18 +174,17 @@ def create_postings(connection: duckdb.DuckDBPyConnection, found: Occurrences, r
     tf, term, row = tf[counted], term[counted], row[counted]
     starts, ends = _groups(term)
     df = ends - starts
-    idf = np.log(1.0 + (found.chunks - df + 0.5) / (df + 0.5))
-    impact = np.repeat(idf, df) * tf / (ranking.k1 + tf)
+    saturation = (tf / (ranking.k1 + tf)).astype(np.float32)
     offsets = pa.array(np.append(starts, len(term)).astype(np.int32))
     _insert(
         connection,
         "postings",
         term=found.vocabulary.gather(term[starts]).to_arrow(),
         df=pa.array(df.astype(np.int32)),
-        min_impact=pa.array(np.minimum.reduceat(impact, starts).astype(np.float32)),
-        max_impact=pa.array(np.maximum.reduceat(impact, starts).astype(np.float32)),
-        chunk_ids=pa.ListArray.from_arrays(offsets, pa.array(row + np.int32(1))),
-        impacts=pa.ListArray.from_arrays(offsets, pa.array(impact.astype(np.float32))),
+        low=pa.array(np.minimum.reduceat(saturation, starts)),
+        high=pa.array(np.maximum.reduceat(saturation, starts)),
+        chunk_ids=pa.ListArray.from_arrays(offsets, pa.array(row + np.int32(first))),
+        saturations=pa.ListArray.from_arrays(offsets, pa.array(saturation)),
     )
 
 

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 from syntropy.contract.files import sync_file, sync_folder
-from syntropy.contract.published import DATABASE, MANIFEST, PUBLISHING, log_beside, read_manifest
+from syntropy.contract.published import DATABASE, ENCODER, MANIFEST, PUBLISHING, log_beside, read_manifest
+from syntropy.contract.shards import FOLDER as SHARDS
 
 
 def publish(staging: Path, out: Path) -> None:
@@ -46,11 +47,11 @@ def finish_publication(out: Path) -> None:
 
 
 def _remove_obsolete(out: Path, current: set[str]) -> None:
-    """Encoder files of a former build: the only artifacts a build may stop making."""
-    folder = out / "encoder"
-    if current and folder.is_dir():
-        for path in folder.iterdir():
-            if path.relative_to(out).as_posix() not in current:
-                path.unlink()
-        if not any(folder.iterdir()):
-            folder.rmdir()
+    """Encoder files and shards of a former build: what a build may stop making."""
+    for folder in (out / ENCODER, out / SHARDS):
+        if current and folder.is_dir():
+            for path in folder.iterdir():
+                if path.relative_to(out).as_posix() not in current:
+                    path.unlink()
+            if not any(folder.iterdir()):
+                folder.rmdir()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from syntropy.cli.output import print_json, printable, split, warn
-from syntropy.cli.place import locate, opened
+from syntropy.cli.place import federated, locate, opened
 from syntropy.contract.config import ChatConfig
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, SyntropyError, UsageError
@@ -179,7 +179,8 @@ def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str
     try:
         with publication.current() as edition:
             configured = getattr(edition.knowledge.config, section).tools
-        return Toolbox(publication, groups or configured)
+            others = federated(given, edition.knowledge)
+        return Toolbox(publication, groups or configured, beside=others)
     except BaseException:
         publication.close()
         raise
@@ -195,14 +196,17 @@ def _endpoint(given: argparse.Namespace, settings: ChatConfig) -> tuple[str, str
 
 def _arguments(given: argparse.Namespace, groups: tuple[str, ...]) -> list[str]:
     """The arguments of `serve` again, with absolute paths: a client starts it from another folder."""
+    place = locate(given)
     with opened(given) as knowledge:  # what cannot be opened now would not start there
         root, file = knowledge.project, knowledge.database.path
     found = ["--project", str(root.resolve())] if root else []
     for name in ("out", "db"):
-        if value := getattr(given, name):
+        if value := getattr(place, name):
             found += [f"--{name}", str(Path(value).resolve())]
     if not found:
         found = ["--db", str(file.resolve())]
+    for name, value in place.beside.items():
+        found += ["--with", f"{name}={Path(value).resolve()}"]
     if "notes" in groups and root is None:
         warn("the tools of the group notes need a project: add --project")
     return found + (["--tools", ",".join(groups)] if groups else [])

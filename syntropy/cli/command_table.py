@@ -54,6 +54,12 @@ def _several(*flags: str, **settings: Any) -> Option:
 
 
 _LIMIT = _option("-n", "--limit", type=int, default=10, help="number of hits")
+_BESIDE = _several(
+    "--with",
+    dest="beside",
+    metavar="[NAME=]PLACE",
+    help="also search this project, folder of artifacts or database; may be repeated",
+)
 _TOOLS = _option("--tools", default="", metavar="A,B", help=f"groups of tools: {_TOOL_GROUPS}")
 _WORDS = _flag("--words", help="by words only")
 _WAIT = _flag("--wait", help="publish once, when vectors are made")
@@ -118,6 +124,7 @@ COMMANDS: tuple[Command, ...] = (
         _option("--path", metavar="GLOB", default="", help="only paths that match, e.g. 'docs/*'"),
         _several("--where", metavar="KEY=VALUE",
                  help="only where the frontmatter says so, e.g. status=executed; may be repeated"),
+        _BESIDE,
         _flag("--all-hits", help="show all hits of a question that has no answer here, not only the nearest"),
         _option("--category", default="", help="only entries of this category, or category/subcategory"),
         _option("--since", metavar="DATE", default="", help="only documents dated then or later (YYYY-MM-DD)"),
@@ -304,6 +311,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("serve", "agents.serve", "Serve the knowledge to agents (MCP).", "serve --project .", "reader", (
         _option("--tools", default="", metavar="A,B", help=f"groups of tools: {_TOOL_GROUPS} (default: serve.tools; "
                 "without it, those there is something for)"),
+        _BESIDE,
         _flag("--http", help="streamable HTTP on loopback instead of standard input"),
         _option("--host", default="127.0.0.1", help="loopback address for --http"),
         _option("--port", type=int, default=8365, help="port for --http"),

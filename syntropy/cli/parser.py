@@ -87,4 +87,6 @@ def _add_where(parser: argparse.ArgumentParser, command: Command) -> None:
     if command.where == "reader":
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--out", metavar="DIR", help="a folder of artifacts (default: the project's)")
-        where.add_argument("--db", metavar="FILE", help="a database file")
+        where.add_argument(
+            "--db", metavar="FILE", action="append", help="a database file; several, as NAME=FILE: searched as one"
+        )

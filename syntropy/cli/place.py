@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """`project`, `out` and `db` as given, or empty; at most one of the last two."""
+    """`project`, `out` and `db` as given, or empty; at most one of the last two. `beside`: other databases by name."""
 
     project: str
     out: str
     db: str
+    beside: Mapping[str, str] = {}
 
     @property
     def root(self) -> Path:
@@ -54,14 +56,39 @@ def locate(given: argparse.Namespace) -> Place:
     A reader asks one question, "what is read": its variables count only where no argument answers it, and of the last
     two SYNTROPY_DB wins. Other commands ask two, "which project" and "where to", each with a variable of its own.
     """
-    project, out, db = (str(getattr(given, name, None) or "") for name in ("project", "out", "db"))
+    project, out = (str(getattr(given, name, None) or "") for name in ("project", "out"))
+    first, *more = [_named(text) for text in getattr(given, "db", None) or []] or [("", "")]
+    beside = dict([*more, *map(_named, getattr(given, "beside", None) or [])])
+    db = first[1]
     named = {name: os.environ.get(f"SYNTROPY_{name}", "") for name in ("PROJECT", "OUT", "DB")}
     if not hasattr(given, "db"):
         return Place(project or named["PROJECT"], (out or named["OUT"]) if hasattr(given, "out") else "", "")
     if not (project or out or db):
         project, db = named["PROJECT"], named["DB"]
         out = "" if db else named["OUT"]
-    return Place(project, out, db)
+    return Place(project, out, db, beside)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """(name, place) of NAME=PLACE, or of a place that is called like its file or folder."""
+    name, equals, place = text.partition("=")
+    if equals and name and not Path(text).exists():
+        return name, place
+    path = Path(text)
+    folder = path.parent if path.suffix == ".duckdb" else path
+    return (folder.resolve().parent if folder.resolve().name == "build" else folder.resolve()).name, text
+
+
+def federated(given: argparse.Namespace, knowledge: Knowledge) -> dict[str, Knowledge]:
+    """Databases to be searched together with it, by name: of `[federation]`, then those the command line names.
+
+    Raises ConfigError, DatabaseError.
+    """
+    from syntropy.read.federation import open_members
+
+    configured = knowledge.config.federation
+    found = open_members(configured, knowledge.project or Path.cwd()) if configured else {}
+    return {**found, **open_members(locate(given).beside, Path.cwd())}
 
 
 def opened(given: argparse.Namespace, engine: EngineName = "sql") -> Knowledge:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from syntropy.cli import terminal
 from syntropy.cli.output import print_json, printable, warn
-from syntropy.cli.place import opened
+from syntropy.cli.place import federated, opened
 from syntropy.contract.errors import UsageError
+from syntropy.read.federation import FederatedResults, Federation
 from syntropy.read.knowledge import Knowledge
 from syntropy.search.passages import Hit
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 def search(given: argparse.Namespace) -> int:
     """0 with hits, 1 without."""
     with opened(given) as knowledge:
-        found = knowledge.search(
+        others = federated(given, knowledge)
+        name = knowledge.meta["project"]
+        ask = Federation({name: knowledge, **others}).search if others else knowledge.search
+        found = ask(
             " ".join(given.query),
             mode=given.mode,
             sources=given.sources,
@@ -58,6 +62,7 @@ def search(given: argparse.Namespace) -> int:
                 "synonyms": list(found.synonyms),
                 "suggestions": list(found.suggestions),
                 "warning": found.warning,
+                **({"without": dict(found.without)} if isinstance(found, FederatedResults) else {}),
                 "hits": [hit.as_dict(explain=given.explain) for hit in hits],
                 "fresh": [hit._asdict() for hit in fresh],
             }
@@ -137,7 +142,7 @@ def _shower(given: argparse.Namespace, project: Path | None) -> Callable[[Hit], 
 
 def _show(hit: Hit, *, explain: bool) -> None:
     headings = f" › {hit.headings.rpartition(' > ')[2]}" if hit.headings else ""
-    print(f"{hit.score:.3f}  {printable(str(hit.citation))}  [{hit.kind}] {printable(hit.title + headings)}")
+    print(f"{hit.score:.3f}  {printable(hit.place)}  [{hit.kind}] {printable(hit.title + headings)}")
     print(f"       {printable(hit.snippet)}")
     for line in _more(hit, explain=explain):
         print(f"       {printable(line)}")
@@ -146,7 +151,7 @@ def _show(hit: Hit, *, explain: bool) -> None:
 def _show_markdown(hit: Hit, *, explain: bool) -> None:
     """A hit with its whole passage, to be pasted."""
     headings = f" › {hit.headings}" if hit.headings else ""
-    print(f"### {printable(hit.title + headings)}\n\n`{printable(str(hit.citation))}` ({hit.kind}, {hit.score:.3f})\n")
+    print(f"### {printable(hit.title + headings)}\n\n`{printable(hit.place)}` ({hit.kind}, {hit.score:.3f})\n")
     print(printable(hit.text.strip("\n")) + "\n")
     for line in _more(hit, explain=explain):
         print(f"- {printable(line)}")

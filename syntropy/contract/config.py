@@ -19,9 +19,12 @@ from typing import Any, Literal
 from .errors import ConfigError, ProjectNotFoundError
 from .folders import CACHE_HOME, CONFIG_HOME, config_folder
 from .settings import (
+    FEDERATION,
+    FREE,
     LOOPBACK,
     PACKAGES,
     SYNONYMS,
+    BuildConfig,
     ChatConfig,
     ChunkConfig,
     Config,
@@ -51,6 +54,7 @@ RESERVED_ENV = frozenset({"SYNTROPY_PROJECT", "SYNTROPY_OUT", "SYNTROPY_DB", CON
 
 
 __all__ = [
+    "BuildConfig",
     "ChatConfig",
     "ChunkConfig",
     "Config",
@@ -90,7 +94,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 def _sections() -> dict[str, Any]:
     """Section name -> dataclass of those with fixed keys."""
-    return {name: cls for name, cls in _hints(Config).items() if name not in (SYNONYMS, PACKAGES)}
+    return {name: cls for name, cls in _hints(Config).items() if name not in FREE}
 
 
 def find_project(start: Path) -> Path | None:
@@ -140,7 +144,12 @@ def load_config(
         for section, values in checked.items():
             merged.setdefault(section, {}).update(values)
     sections = {name: cls(**merged.get(name, {})) for name, cls in _sections().items()}
-    config = Config(**sections, synonyms=merged.get(SYNONYMS, {}), packages=merged.get(PACKAGES, {}))
+    config = Config(
+        **sections,
+        synonyms=merged.get(SYNONYMS, {}),
+        packages=merged.get(PACKAGES, {}),
+        federation=merged.get(FEDERATION, {}),
+    )
     _check_limits(config)
     return config
 
@@ -202,6 +211,11 @@ def _checked(layer: Overrides, where: str) -> dict[str, dict[str, Any]]:
             for word in (w for group in result[SYNONYMS].items() for w in (group[0], *group[1])):
                 if len(word.split()) != 1:
                     raise ConfigError(f"{where}: synonyms: {word!r} is not a single word", hint="give single words")
+            continue
+        if section == FEDERATION and isinstance(values, Mapping):
+            result[FEDERATION] = {
+                name: _typed(str, value, f"{where}: federation.{name}") for name, value in values.items()
+            }
             continue
         if section == PACKAGES and isinstance(values, Mapping):
             result[PACKAGES] = {alias: _package(value, f"{where}: packages.{alias}") for alias, value in values.items()}
@@ -364,6 +378,11 @@ def json_schema() -> dict[str, Any]:
         "properties": {
             **tables,
             SYNONYMS: {"type": "object", "description": "word = [others]", "additionalProperties": texts},
+            FEDERATION: {
+                "type": "object",
+                "description": "name = project, output folder or database that is searched together with this one",
+                "additionalProperties": {"type": "string"},
+            },
             PACKAGES: {
                 "type": "object",
                 "description": "alias = address, or a table of source, path and version",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import DatabaseError
+from .shards import FOLDER as SHARDS
 
 DATABASE = "syntropy.duckdb"
 INDEX_JSON = "syntropy-index.json"
@@ -25,6 +26,12 @@ ENCODER = "encoder"
 SKILL = ".claude/skills/syntropy/SKILL.md"
 """What `init --agent` writes for agents, below the project's root: ours, and not indexed."""
 PUBLISHING = ".publish"
+
+
+def artifact_of(path: str) -> str:
+    """The artifact that a published file belongs to: itself, or what lies in a folder."""
+    folder = path.partition("/")[0]
+    return {ENCODER: ENCODER, SHARDS: DATABASE}.get(folder, path)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from .vocabulary import (
     TAG_ORIGINS,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Raised with every change that an older reader cannot read."""
 
 INDEX_VERSION = "1.0"
@@ -66,6 +66,8 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     stage_only: bool = False
+    whole: bool = False
+    """Is it about all documents together? Then it lies beside the shards (`contract.shards`), where there are any."""
 
     def stage_columns(self) -> list[Column]:
         """Columns between stages: references spelled as uids and ordinals."""
@@ -113,6 +115,7 @@ SOURCES = _table(
     Column("scope", "VARCHAR", f"one of {', '.join(SCOPES)}; empty unless indexed"),
     Column("bytes", "BIGINT", "size of an indexed or rejected file in bytes; 0 for excluded ones"),
     Column("content_hash", "VARCHAR", "SHA-256 of the file's bytes; empty unless read"),
+    whole=True,
 )
 
 DOCUMENTS = _table(
@@ -218,6 +221,7 @@ OUTLINES = _table(
     "document",
     Column("document", DOCUMENT_REF, "the document"),
     Column("units", "VARCHAR", "JSON: [[first line, line behind, opening line of a fence or ''], …], lines from 0"),
+    Column("words", "VARCHAR", "SHA-256 of the text's words, one space between: equal in copies"),
     stage_only=True,
 )
 
@@ -309,6 +313,7 @@ RELATIONS = _table(
     ),
     Column("line", "INTEGER", "line of the evidence, from 1; 0 where no line says it"),
     Column("evidence", "VARCHAR", "text of that line, at most 200 characters"),
+    whole=True,
 )
 
 DIAGNOSTICS = _table(
@@ -323,6 +328,7 @@ DIAGNOSTICS = _table(
     Column("line", "INTEGER", "line, from 1; 0 where the whole file is meant"),
     Column("message", "VARCHAR", "what was found"),
     Column("hint", "VARCHAR", "what to do"),
+    whole=True,
 )
 
 VIOLATIONS = _table(
@@ -334,18 +340,19 @@ VIOLATIONS = _table(
     Column("path", "VARCHAR", "file that makes the claim"),
     Column("line", "INTEGER", "line, from 1; 0 where the whole file is meant"),
     Column("message", "VARCHAR", "the claim and why it fails"),
+    whole=True,
 )
 
 POSTINGS = _table(
     "postings",
-    "inverted index with BM25F impacts, read by the fast reader",
+    "inverted index with BM25F saturations, read by the fast reader; idf is applied when a query is asked",
     "term",
     Column("term", "VARCHAR", "stemmed term"),
     Column("df", "INTEGER", "chunks that hold the term"),
-    Column("min_impact", "FLOAT", "smallest of the impacts"),
-    Column("max_impact", "FLOAT", "largest of the impacts"),
+    Column("low", "FLOAT", "smallest of the saturations"),
+    Column("high", "FLOAT", "largest of the saturations"),
     Column("chunk_ids", "INTEGER[]", "those chunks, ascending"),
-    Column("impacts", "FLOAT[]", "BM25F contribution of the term to each of them"),
+    Column("saturations", "FLOAT[]", "of the term in each of them, 0-1: times its idf it is the BM25F score"),
 )
 
 NAMES = _table(

@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 SYNONYMS = "synonyms"
 PACKAGES = "packages"
+FEDERATION = "federation"
+FREE = (SYNONYMS, PACKAGES, FEDERATION)
+"""Sections whose keys are the user's own words."""
 """The two sections whose keys are the user's own."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -151,6 +154,26 @@ class LinkConfig:
     similar_threshold: float = _doc("cosine from which two documents are 'see also'", 0.6, at_least=0, at_most=1)
     similar_limit: int = _doc("see-also links a document gets at most", 5, at_least=0)
     similar_max_documents: int = _doc("above it no see-also (the comparison is quadratic)", 20_000, at_least=0)
+
+
+@dataclass(frozen=True)
+class BuildConfig:
+    """In how many parts a build works, and who does it."""
+
+    shards: int = _doc(
+        "parts of the database, each a file of its own, so that a change rewrites one of them; 0: one up to 1,000 "
+        "files, else 8, and more from 400,000 on",
+        0,
+        at_least=0,
+        at_most=127,
+    )
+    engine: Literal["serial", "processes", "dask", "ray"] = _doc(
+        "who works on the shards: this process, processes of this machine, or a cluster", "processes"
+    )
+    workers: int = _doc(
+        "processes side by side; 0: as many as cores may be used (each takes up to 0.6 GB)", 0, at_least=0
+    )
+    address: str = _doc("dask, ray: the scheduler's address; empty: workers on this machine", "", only_user="loopback")
 
 
 @dataclass(frozen=True)
@@ -340,6 +363,7 @@ class Config:
     chunk: ChunkConfig = ChunkConfig()
     embed: EmbedConfig = EmbedConfig()
     link: LinkConfig = LinkConfig()
+    build: BuildConfig = BuildConfig()
     store: StoreConfig = StoreConfig()
     ranking: RankingConfig = RankingConfig()
     search: SearchConfig = SearchConfig()
@@ -357,6 +381,8 @@ class Config:
     """`[packages]`: alias = { source = "…", path = "…", version = "…" }, instead of .context/context.config.json."""
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """`[synonyms]`: word = ["others", …], in addition to the built-in groups; they go into the database."""
+    federation: Mapping[str, str] = field(default_factory=dict)
+    """`[federation]`: name = "../other/project", its output folder or database: searched together with this one."""
 
     def canonical_json(self, *names: str) -> str:
         """Sorted JSON of the named sections or single keys (`embed.model`), of everything by default; for digests."""
@@ -364,5 +390,5 @@ class Config:
         for name in names or tuple(f.name for f in fields(self)):
             section, _, key = name.partition(".")
             value = getattr(self, section)
-            parts[name] = getattr(value, key) if key else value if section in (SYNONYMS, PACKAGES) else vars(value)
+            parts[name] = getattr(value, key) if key else value if section in FREE else vars(value)
         return json.dumps(parts, sort_keys=True)

@@ -1,42 +1,41 @@
-"""Several published databases asked as one: ranks are fused, and each hit says where it comes from."""
+"""Several databases asked as one: frequencies are added up, scores are comparable, and each hit says whose it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
-from ..contract.errors import UsageError
-from ..search.passages import Hit
-from .knowledge import Knowledge
-
-RANK_CONSTANT = 60
-"""k of reciprocal rank fusion (Cormack et al. 2009): scores of different databases cannot be compared."""
+from ..contract.errors import ConfigError, UsageError
+from ..search.absence import why_absent
+from ..search.ranking import Results, run
+from ..search.united import UnitedEngine
+from .knowledge import Knowledge, SearchOptions, open_knowledge
 
 
 @dataclass(frozen=True)
-class FederatedResults:
-    """Hits of all databases, best rank first; a hit's `score` is that in its own database.
+class FederatedResults(Results):
+    """Hits of all databases in one order. `warnings` and `without` (why a database has no answer) by its name."""
 
-    `modes`, `warnings` and `not_here` (why a database has no answer) by name of the database.
-    """
-
-    query: str
-    hits: list[Hit]
-    modes: dict[str, str]
-    warnings: dict[str, str]
-    not_here: dict[str, str]
+    warnings: Mapping[str, str] = field(default_factory=dict)
+    without: Mapping[str, str] = field(default_factory=dict)
 
 
 class Federation:
-    """Open databases by name. A context manager; closing closes all of them."""
+    """Open databases by name; the first one's settings and encoder hold. A context manager; closing closes all."""
 
     def __init__(self, members: Mapping[str, Knowledge]) -> None:
         """Raises UsageError for none at all."""
         if not members:
             raise UsageError("no database was given", hint="give at least one")
-        self._members = dict(members)
+        self.members = dict(members)
+        self._first = next(iter(self.members.values()))
+        models = [member.meta.get("model_fingerprint", "") for member in self.members.values()]
+        self._leader = next((m for m in self.members.values() if m.meta.get("model_fingerprint")), self._first)
+        self._same_model = [bool(model) and model == self._leader.meta["model_fingerprint"] for model in models]
+        self._engine: UnitedEngine | None = None
 
     def __enter__(self) -> Federation:
         return self
@@ -46,27 +45,58 @@ class Federation:
     ) -> None:
         self.close()
 
-    def search(self, query: str, *, limit: int = 10, **options: Any) -> FederatedResults:
-        """The best of each database in turn, as `Knowledge.search` with the same options finds them.
+    @property
+    def engine(self) -> UnitedEngine:
+        """What ranks over all of them."""
+        if self._engine is None:
+            engines = {name: member.engine for name, member in self.members.items()}
+            self._engine = UnitedEngine(engines, self._same_model)
+        return self._engine
 
-        A database that has no answer gives its hits after those of the others that have one.
-        """
-        found = {name: member.search(query, limit=limit, **options) for name, member in self._members.items()}
-        ranked = [
-            (not results.not_here, 1 / (RANK_CONSTANT + rank), hit.score, name, replace(hit, database=name))
-            for name, results in found.items()
-            for rank, hit in enumerate(results.hits, 1)
-        ]
-        ranked.sort(key=lambda entry: (not entry[0], -entry[1], -entry[2], entry[3]))
-        return FederatedResults(
-            query,
-            [hit for *_, hit in ranked[:limit]],
-            {name: results.mode for name, results in found.items()},
-            {name: results.warning for name, results in found.items() if results.warning},
-            {name: results.not_here for name, results in found.items() if results.not_here},
-        )
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> FederatedResults:
+        """The best passages of all databases, in one order; `options` are those of `Knowledge.search`."""
+        request = self._first.request(query, **options)
+        found = run(self.engine, request, encoder=self._leader.query_encoder)
+        warnings = {name: warning for name, member in self.members.items() if (warning := member.stale_warning())}
+        if found.mode in ("hybrid", "semantic"):
+            for (name, member), same in zip(self.members.items(), self._same_model, strict=True):
+                if not same:
+                    said = (
+                        "its vectors are of another model" if member.meta["model_fingerprint"] else "it has no vectors"
+                    )
+                    warnings[name] = "; ".join(filter(None, (f"answered by words only: {said}", warnings.get(name))))
+        named = [f"{name}: {warning}" for name, warning in warnings.items()]
+        without = {name: why for name in self.members if (why := self._why_without(name, found, request.settings))}
+        values = {f.name: getattr(found, f.name) for f in fields(Results)}
+        values["warning"] = "; ".join(filter(None, (found.warning, *named)))
+        return FederatedResults(**values, warnings=warnings, without=without)
+
+    def _why_without(self, name: str, found: Results, settings: Any) -> str:
+        """Why a database has no answer: of its own best hit, or that none is among the best."""
+        if found.not_here:
+            return found.not_here
+        own = [hit for hit in found.hits if hit.database == name]
+        if not own:
+            return "none of its passages is among the best"
+        if {"title-exact", "alias", "file"} & set(own[0].matched_on):
+            return ""
+        return why_absent(own[0].score, self.members[name].engine.threshold(found.mode, settings), (), 0.0)
 
     def close(self) -> None:
         """Close every database."""
-        for member in self._members.values():
+        for member in self.members.values():
             member.close()
+
+
+def open_members(places: Mapping[str, str], base: Path) -> dict[str, Knowledge]:
+    """Databases by name: projects, folders of artifacts or database files, relative to `base`.
+
+    Raises ConfigError for a place that is none of these, and DatabaseError.
+    """
+    members = {}
+    for name, place in places.items():
+        path = (base / Path(place).expanduser()).resolve()
+        if not path.exists():
+            raise ConfigError(f"{name}: {path} does not exist", hint="name a project, its output folder or a database")
+        members[name] = open_knowledge(path)
+    return members

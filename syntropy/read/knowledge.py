@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from ..contract.config import Config, load_config, require_project
 from ..contract.errors import EncoderError, MissingDependencyError, UsageError
@@ -85,6 +85,29 @@ class DriftReport:
         return {"score": self.score, "claims": self.claims, "violations": [v.as_dict() for v in self.violations]}
 
 
+class SearchOptions(TypedDict, total=False):
+    """Options of a search; see `Knowledge.request`."""
+
+    mode: str
+    sources: Sequence[str]
+    kinds: Sequence[str]
+    scope: str
+    packages: Sequence[str]
+    tags: Sequence[str]
+    all_tags: Sequence[str]
+    path: str
+    where: Sequence[tuple[str, str]] | Mapping[str, str]
+    since: str
+    until: str
+    category: str
+    limit: int | None
+    threshold: float | None
+    hits_per_document: int | None
+    synonyms: bool | None
+    profile: str
+    neighbors: int
+
+
 class Knowledge:
     """A published database with its project, if it has one here. A context manager; any thread may ask.
 
@@ -148,7 +171,18 @@ class Knowledge:
         """Facts about the build: schema version, digests, counts, the model and its fingerprint."""
         return dict(self._database.meta)
 
-    def search(
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
+        """The best passages for a query; `options` are those of `request`.
+
+        Raises UsageError; EncoderError where `semantic` has no encoder.
+        """
+        request = self.request(query, **options)
+        warning = self.stale_warning()
+        with self._turns:
+            found = run(self.engine, request, encoder=self.query_encoder)
+        return replace(found, warning="; ".join(filter(None, (found.warning, warning))))
+
+    def request(
         self,
         query: str,
         *,
@@ -170,13 +204,12 @@ class Knowledge:
         synonyms: bool | None = None,
         profile: str = "",
         neighbors: int = 0,
-    ) -> Results:
-        """The best passages for a query.
+    ) -> Request:
+        """A query with all that decides its answer.
 
         `mode` is fast (BM25), semantic (vectors), hybrid or auto; the filters are those of
         `syntropy.search.filters.Filters` (`tags`: any of them); `neighbors` chunks around each hit. What is not
-        given comes from `[search]`. Words in double quotes must stand next to each other. Raises
-        UsageError; EncoderError where `semantic` has no encoder.
+        given comes from `[search]`. Words in double quotes must stand next to each other.
         """
         given = {
             "mode": mode or None,
@@ -189,11 +222,7 @@ class Knowledge:
         settings = replace(self._config.search, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
         pairs = tuple(where.items()) if isinstance(where, Mapping) else tuple(where)
         filters = Filters(sources, kinds, scope, packages, tags, all_tags, path, pairs, since, until, category)
-        warning = self._stale_warning()
-        request = Request(query, settings, filters, neighbors)
-        with self._turns:
-            found = run(self.engine, request, encoder=self._query_encoder)
-        return replace(found, warning="; ".join(filter(None, (found.warning, warning))))
+        return Request(query, settings, filters, neighbors)
 
     def search_many(self, queries: Sequence[str], **options: Any) -> list[Results]:
         """`search` for each query, in their order, with the same options; tables and encoder are loaded once."""
@@ -301,7 +330,7 @@ class Knowledge:
         with self._lock:
             self._database.close()
 
-    def _stale_warning(self) -> str:
+    def stale_warning(self) -> str:
         """What to say about staleness; the sources are looked at now and then, not on every query."""
         now = time.monotonic()
         if now - self._warned_at >= RECHECK_SECONDS:
@@ -312,13 +341,13 @@ class Knowledge:
 
     def encode(self, query: str) -> list[float]:
         """The query's vector. Raises EncoderError, MissingDependencyError where there is no encoder."""
-        return list(self._query_encoder().encode(query))
+        return list(self.query_encoder().encode(query))
 
     def prewarm(self) -> None:
         """Load the encoder and the engine now, so that no query waits for them. Never raises for a missing encoder."""
         self.engine.load(vectors=False)
         try:
-            self._query_encoder().encode("warm up")
+            self.query_encoder().encode("warm up")
         except (EncoderError, MissingDependencyError):
             return
         self.engine.load(vectors=True)
@@ -333,7 +362,8 @@ class Knowledge:
         if self.meta.get("model_fingerprint") == former.meta.get("model_fingerprint"):
             self._encoder = former._encoder
 
-    def _query_encoder(self) -> Encoder:
+    def query_encoder(self) -> Encoder:
+        """What encodes queries; loaded when it is first asked for. Raises EncoderError, MissingDependencyError."""
         with self._loading:
             if self._encoder is None:
                 from ..store.encoder import (  # ONNX Runtime takes 0.2 s, and only vectors need it

@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from ..contract.errors import MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
+    from ..contract.config import SearchConfig
     from ..store.database import Database
+    from .fusion import Candidate
+    from .passages import Hit, LookUp
     from .second_look import Look
+    from .spelling import Meant
 
 EngineName = Literal["auto", "sql", "memory"]
 
@@ -22,23 +26,23 @@ Scores = list[tuple[int, float]]
 """(chunk, score), best first; equal scores by chunk."""
 
 Facts = tuple[int, float, float]
-"""Of a term: in how many chunks it occurs, its smallest and its largest impact."""
+"""Of a term: in how many chunks it occurs, its smallest and its largest saturation."""
 
 
 class Question(Protocol):
-    """Terms with their weights and a unit vector (empty: none), over one database.
+    """Terms with what each is worth (weight · idf) and a unit vector (empty: none), over one database.
 
     `where` is a condition over `c` (chunks) and `d` (documents), a mark for each of `parameters`; "true": no filter.
     """
 
     def top_lexical(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
-        """The best chunks by summed impacts."""
+        """The best chunks by the sum of their terms' worth · saturation."""
 
     def lexical_scores(self, chunks: Sequence[int]) -> dict[int, float]:
-        """Summed impacts of given chunks; those without any are left out."""
+        """The sums of given chunks; those without any are left out."""
 
     def document_scores(self, documents: Sequence[int]) -> dict[int, float]:
-        """Summed impacts of whole documents; see `lexical.document_scores`."""
+        """The sums of whole documents; see `lexical.document_scores`."""
 
     def top_semantic(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """The chunks nearest to the vector, by their best windows' cosine."""
@@ -51,16 +55,16 @@ class Question(Protocol):
 
 
 class Engine(Protocol):
-    """Look-ups and rankings over one database. Thread-safe."""
+    """Look-ups and rankings over one database, or several as one. Thread-safe."""
 
     name: str
-    database: Database
+    chunk_count: int
 
-    def question(self, weights: Mapping[str, float], vector: Sequence[float]) -> Question:
+    def question(self, worth: Mapping[str, float], vector: Sequence[float]) -> Question:
         """What is asked of it now."""
 
     def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
-        """Frequencies and impacts of those terms that the index holds."""
+        """Frequencies and saturations of those terms that the index holds."""
 
     def named(self, name: str) -> list[tuple[str, int]]:
         """(origin, document) of the documents that have this name (`contract.text.name_of`)."""
@@ -76,6 +80,25 @@ class Engine(Protocol):
 
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""
+
+    @property
+    def synonym_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of stemmed synonyms."""
+
+    def meant(self, word: str) -> Meant | None:
+        """The word that was meant by one that occurs nowhere (`spelling.meant`)."""
+
+    def threshold(self, mode: str, settings: SearchConfig) -> float:
+        """The score a best hit must reach to mean something (`absence`); 0 where that was not measured."""
+
+    def passes(self, *, where: str, parameters: Sequence[object]) -> bool:
+        """Is there a document that passes a condition over `d`?"""
+
+    def suggestions(self, beginnings: Sequence[str]) -> list[str]:
+        """A few titles that hold a word with one of these beginnings."""
+
+    def hydrate(self, candidates: Sequence[Candidate], look_up: LookUp) -> list[Hit]:
+        """Hits in the order of the candidates (`passages.hydrate`)."""
 
     def load(self, *, vectors: bool) -> None:
         """Read now what queries will need, if that was not done yet."""

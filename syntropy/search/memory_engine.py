@@ -6,7 +6,6 @@ well under a millisecond. A one-shot command never comes here, so it loads neith
 
 from __future__ import annotations
 
-import bisect
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -16,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.text import idf
+from ..contract.shards import STRIDE
 from .engine import Facts, Question, Scores
-from .lexical import DOCUMENT_LENGTH, SATURATED
-from .postings import Floats, Postings
+from .lexical import DOCUMENT_LENGTH, SATURATED, merged_facts
+from .postings import EAGER_POSTINGS, MAX_POSTINGS, Floats, Postings
 from .second_look import Look, looks
 from .sql_engine import SqlEngine, SqlQuestion
+from .strings import Strings
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -35,10 +35,48 @@ MAX_LOOKS = 20_000
 """Chunks whose texts are looked at when everything is loaded, in about a second, and remembered (20 MB)."""
 
 Mask = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+class _Places:
+    """Numbers of chunks (or documents), which leave room between shards, to places in arrays, from 0, and back."""
+
+    def __init__(self, counts: Sequence[int], shards: Sequence[int]) -> None:
+        """`counts` of each shard, by the shards' numbers."""
+        self.starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        self._shards = np.asarray(shards, np.int64)
+        self._shift = np.zeros(int(self._shards.max()) + 1, np.int64)
+        self._shift[self._shards] = self._shards * STRIDE + 1 - self.starts[:-1]
+
+    def of(self, numbers: Any) -> Ints:
+        """Places of numbers."""
+        given = np.asarray(numbers, np.int64)
+        return given - self._shift[given // STRIDE]
+
+    def numbers(self, places: Any) -> Ints:
+        """Numbers of places."""
+        shard = np.searchsorted(self.starts, places, side="right") - 1
+        return np.asarray(places + self._shift[self._shards[shard]], np.int64)
+
+
+class _Owners(NamedTuple):
+    """By place: each chunk's document; where each document's chunks begin; paths of documents."""
+
+    documents: NDArray[np.int32]
+    starts: Ints
+    paths: Strings
+
+
+class _Names(NamedTuple):
+    """Sorted names, and the (origin, document) of each."""
+
+    names: Strings
+    origins: list[str]
+    documents: NDArray[np.int32]
 
 
 class _Vectors(NamedTuple):
-    """`matrix` [windows, dimension] by chunk; chunks that have windows and where each one's begin;
+    """`matrix` [windows, dimension] by chunk; places of chunks that have windows and where each one's begin;
     each window's offset in its document."""
 
     matrix: Floats
@@ -54,24 +92,30 @@ class MemoryEngine(SqlEngine):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._size = database.chunk_count + 1  # chunks are numbered from 1
-        self._postings = Postings(database)
+        shards = [shard.first // STRIDE for shard in database.shards]
+        self._chunks = _Places([shard.chunks for shard in database.shards], shards)
+        self._documents = _Places([shard.documents for shard in database.shards], shards)
+        self._size = int(self._chunks.starts[-1])
+        self._postings = [Postings(database, shard) for shard in database.shards]
+        self._total = sum(part.total for part in self._postings)
+        if self._total <= EAGER_POSTINGS:
+            self._load_postings()
         self._masks: OrderedDict[tuple[str, tuple[object, ...]], Mask] = OrderedDict()
         self._vectors: _Vectors | None = None
-        self._owners: tuple[list[int], list[str]] | None = None
+        self._owners: _Owners | None = None
         self._looks: dict[int, Look] = {}
-        self._lengths: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
-        self._names: dict[str, list[tuple[str, int]]] | None = None
+        self._norms: NDArray[np.float64] | None = None
+        self._names: _Names | None = None
         self._originals: dict[int, int] | None = None
         self._lock = threading.Lock()
 
-    def question(self, weights: Mapping[str, float], vector: Sequence[float]) -> Question:
+    def question(self, worth: Mapping[str, float], vector: Sequence[float]) -> Question:
         """See `engine.Engine`."""
-        return MemoryQuestion(self, weights, vector)
+        return MemoryQuestion(self, worth, vector)
 
     def load(self, *, vectors: bool) -> None:
         """All postings, if they fit into memory, and all vectors, if those are wanted and do."""
-        self._postings.load()
+        self._load_postings()
         if not self._looks and self.database.chunk_count <= MAX_LOOKS:
             found = looks(self.database)
             with self._lock:
@@ -81,7 +125,12 @@ class MemoryEngine(SqlEngine):
 
     def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
         """As `lexical.facts_of`."""
-        return self._postings.facts(terms)
+        return merged_facts(part.facts(terms) for part in self._postings)
+
+    def _load_postings(self) -> None:
+        if self._total <= MAX_POSTINGS:
+            for part in self._postings:
+                part.load()
 
     @property
     def holds_vectors(self) -> bool:
@@ -93,20 +142,26 @@ class MemoryEngine(SqlEngine):
         """As `SqlEngine.named`."""
         with self._lock:
             if self._names is None:
-                self._names = {}
-                for known, origin, document in self.database.rows(
+                rows = self.database.columns(
                     "SELECT name, origin, document_id FROM names ORDER BY name, origin, document_id"
-                ):
-                    self._names.setdefault(known, []).append((origin, document))
-        return self._names.get(name, [])
+                )
+                self._names = _Names(Strings(rows["name"]), list(rows["origin"]), rows["document_id"])
+            held = self._names
+        place, found = held.names.find(name), []
+        while place < len(held.names) and held.names[place] == name:
+            found.append((held.origins[place], int(held.documents[place])))
+            place += 1
+        return found
 
     def firsts(self, documents: Sequence[int], *, where: str, parameters: Sequence[object]) -> dict[int, int]:
         """As `SqlEngine.firsts`."""
         if where != "true":
             return super().firsts(documents, where=where, parameters=parameters)
-        of_chunks = self._documents_and_paths()[0]  # ascending, as chunks are numbered by document
-        places = {document: bisect.bisect_left(of_chunks, document) for document in documents}
-        return {d: place for d, place in places.items() if place < len(of_chunks) and of_chunks[place] == d}
+        held = self._owned()
+        places = self._documents.of(documents)
+        has_chunks = held.starts[places + 1] > held.starts[places]
+        chunks = self._chunks.numbers(held.starts[places])
+        return {d: int(chunk) for d, chunk, has in zip(documents, chunks, has_chunks, strict=True) if has}
 
     def originals(self) -> dict[int, int]:
         """As `SqlEngine.originals`."""
@@ -129,55 +184,67 @@ class MemoryEngine(SqlEngine):
 
     def owners(self, chunks: Sequence[int]) -> dict[int, tuple[int, str]]:
         """chunk -> (document, path)."""
-        documents, paths = self._documents_and_paths()
-        return {chunk: (documents[chunk], paths[chunk]) for chunk in chunks}
+        held = self._owned()
+        places = held.documents[self._chunks.of(chunks)]
+        documents = self._documents.numbers(places)
+        return {
+            chunk: (int(document), held.paths[place])
+            for chunk, document, place in zip(chunks, documents, places, strict=True)
+        }
 
-    def _documents_and_paths(self) -> tuple[list[int], list[str]]:
-        """By chunk; place 0 is not a chunk's."""
+    def _owned(self) -> _Owners:
         with self._lock:
             if self._owners is None:
-                rows = self.database.rows("SELECT document_id, path FROM chunks ORDER BY chunk_id")
-                self._owners = ([0, *(d for d, _ in rows)], ["", *(p for _, p in rows)])
+                rows = self.database.columns(
+                    "SELECT d.document_id, coalesce(any_value(c.path), '') AS path, count(c.chunk_id) AS chunks "
+                    "FROM documents d LEFT JOIN chunks c USING (document_id) GROUP BY ALL ORDER BY d.document_id"
+                )
+                counts = rows["chunks"].astype(np.int64)
+                self._owners = _Owners(
+                    np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+                    np.concatenate([[0], np.cumsum(counts)]),
+                    Strings(rows["path"]),
+                )
             return self._owners
 
-    def impacts(self, weights: Mapping[str, float]) -> Floats:
-        """Summed impacts of all chunks, FLOAT32 [chunks + 1]."""
+    def sums(self, worth: Mapping[str, float]) -> Floats:
+        """Scores of all chunks, FLOAT32 [chunks]."""
         total = np.zeros(self._size, np.float32)
-        for term, weight in weights.items():
-            chunks, impacts = self._postings.of(term)
-            total[chunks] += impacts if weight == 1.0 else impacts * np.float32(weight)
+        for start, end, part in zip(self._chunks.starts, self._chunks.starts[1:], self._postings, strict=False):
+            own = total[start:end]
+            for term, value in worth.items():
+                chunks, saturations = part.of(term)
+                own[chunks] += saturations * np.float32(value)
         return total
 
-    def document_impacts(self, weights: Mapping[str, float]) -> Floats:
-        """Impacts of all documents, FLOAT32 [documents + 1]; see `lexical.document_scores`."""
-        owners, norm = self._owners_and_norms()
-        total = np.zeros(len(norm), np.float32)
-        for term, weight in weights.items():
-            chunks, impacts = self._postings.of(term)
-            if len(chunks):
-                most = idf(self.database.chunk_count, len(chunks))
-                share = np.minimum(impacts / most, SATURATED)
-                held = np.bincount(owners[chunks], weights=share / (1 - share), minlength=len(norm)) / norm
-                total += (weight * most * held / (1 + held)).astype(np.float32)
+    def document_sums(self, worth: Mapping[str, float]) -> NDArray[np.float64]:
+        """Scores of all documents, FLOAT64 [documents]; see `lexical.document_scores`."""
+        held, norms = self._owned(), self._document_norms()
+        total = np.zeros(len(norms), np.float64)
+        for number, part in enumerate(self._postings):
+            first, last = self._documents.starts[number : number + 2]
+            owners = held.documents[self._chunks.starts[number] : self._chunks.starts[number + 1]] - np.int32(first)
+            own, norm = total[first:last], norms[first:last]
+            for term in sorted(worth):
+                chunks, saturations = part.of(term)
+                if len(chunks):
+                    share = np.minimum(saturations, np.float32(SATURATED)).astype(np.float64)
+                    odds = np.bincount(owners[chunks], weights=share / (1 - share), minlength=len(norm)) / norm
+                    own += worth[term] * odds / (1 + odds)
         return total
 
-    def _owners_and_norms(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The document of each chunk, and how much each document's length counts; places 0 are nobody's."""
-        documents = self._documents_and_paths()[0]
+    def _document_norms(self) -> NDArray[np.float64]:
+        """How much each document's length counts."""
+        held = self._owned()
         with self._lock:
-            if self._lengths is None:
-                owners = np.asarray(documents, np.int32)
-                total = int(self.database.meta["documents"])
-                chunks = np.bincount(owners[1:], minlength=total + 1)
-                mean = self.database.chunk_count / max(1, total)
-                norms: NDArray[np.float64] = np.asarray(
-                    1 - DOCUMENT_LENGTH + DOCUMENT_LENGTH * chunks / mean, np.float64
-                )
-                self._lengths = (owners, norms)
-            return self._lengths
+            if self._norms is None:
+                mean = self.database.chunk_count / max(1, int(self.database.meta["documents"]))
+                lengths = np.diff(held.starts)
+                self._norms = np.asarray(1 - DOCUMENT_LENGTH + DOCUMENT_LENGTH * lengths / mean, np.float64)
+            return self._norms
 
     def cosines(self, vector: Sequence[float]) -> Floats:
-        """Cosines of all chunks' best windows, FLOAT32 [chunks + 1]; -3 where a chunk has none."""
+        """Cosines of all chunks' best windows, FLOAT32 [chunks]; -3 where a chunk has none."""
         held = self._matrix()
         cosines = np.full(self._size, -3.0, np.float32)
         if len(held.starts):
@@ -189,9 +256,9 @@ class MemoryEngine(SqlEngine):
         held = self._matrix()
         query = np.asarray(vector, np.float32)
         found = {}
-        for chunk in chunks:
-            place = int(np.searchsorted(held.owners, chunk))
-            if place < len(held.owners) and held.owners[place] == chunk:
+        for chunk, of_chunk in zip(chunks, self._chunks.of(chunks), strict=True):
+            place = int(np.searchsorted(held.owners, of_chunk))
+            if place < len(held.owners) and held.owners[place] == of_chunk:
                 first = held.starts[place]
                 last = held.starts[place + 1] if place + 1 < len(held.starts) else len(held.matrix)
                 found[chunk] = int(held.offsets[first + int(np.argmax(held.matrix[first:last] @ query))])
@@ -210,7 +277,15 @@ class MemoryEngine(SqlEngine):
             keep = found >= last
             chunks, found = chunks[keep], found[keep]
         order = np.lexsort((chunks, -found))[:limit]
-        return list(zip(chunks[order].tolist(), found[order].tolist(), strict=True))
+        return list(zip(self._chunks.numbers(chunks[order]).tolist(), found[order].tolist(), strict=True))
+
+    def at(self, scores: Any, chunks: Sequence[int], above: float) -> dict[int, float]:
+        """Scores of given chunks, those above a floor."""
+        return _above(chunks, scores[self._chunks.of(chunks)], above)
+
+    def at_documents(self, scores: Any, documents: Sequence[int]) -> dict[int, float]:
+        """Scores of given documents, those above 0."""
+        return _above(documents, scores[self._documents.of(documents)], 0.0)
 
     def _mask(self, where: str, parameters: Sequence[object]) -> Mask:
         key = (where, tuple(parameters))
@@ -222,7 +297,7 @@ class MemoryEngine(SqlEngine):
             f"SELECT chunk_id FROM chunks c JOIN documents d USING (document_id) WHERE {where}", list(parameters)
         )
         mask = np.zeros(self._size, bool)
-        mask[columns["chunk_id"]] = True
+        mask[self._chunks.of(columns["chunk_id"])] = True
         with self._lock:
             self._masks[key] = mask
             while len(self._masks) > _MAX_FILTERS:
@@ -239,13 +314,18 @@ class MemoryEngine(SqlEngine):
         dimension, windows = int(self.database.meta["vector_dimension"]), int(self.database.meta["windows"])
         matrix = np.empty((windows, dimension), np.float32)
         owners, offsets = np.empty(windows, np.int32), np.empty(windows, np.int32)
-        for start in range(0, windows, _BLOCK):
-            block = f"FROM windows WHERE rowid >= {start} AND rowid < {start + _BLOCK} ORDER BY rowid"
-            values: dict[str, Any] = self.database.columns(f"SELECT unnest(vector) AS x FROM (SELECT vector {block})")
-            matrix[start : start + _BLOCK] = values["x"].reshape(-1, dimension)
-            rows = self.database.columns(f"SELECT chunk_id, char_start {block}")
-            owners[start : start + _BLOCK] = rows["chunk_id"]
-            offsets[start : start + _BLOCK] = rows["char_start"]
+        done = 0
+        for shard in self.database.shards:
+            for start in range(0, shard.windows, _BLOCK):
+                rowids = f"rowid >= {start} AND rowid < {start + _BLOCK}"
+                block = f"FROM {shard.schema}.windows WHERE {rowids} ORDER BY rowid"
+                values = self.database.columns(f"SELECT unnest(vector) AS x FROM (SELECT vector {block})")
+                rows = self.database.columns(f"SELECT chunk_id, char_start {block}")
+                end = done + len(rows["chunk_id"])
+                matrix[done:end] = values["x"].reshape(-1, dimension)
+                owners[done:end] = self._chunks.of(rows["chunk_id"])
+                offsets[done:end] = rows["char_start"]
+                done = end
         starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])) if windows else np.empty(0, int)
         return _Vectors(matrix, owners[starts], starts.astype(np.int64), offsets)
 
@@ -253,21 +333,21 @@ class MemoryEngine(SqlEngine):
 class MemoryQuestion(SqlQuestion):
     """A question whose sums over all chunks are made once, however often it is put."""
 
-    def __init__(self, engine: MemoryEngine, weights: Mapping[str, float], vector: Sequence[float]) -> None:
-        super().__init__(engine.database, weights, vector)
+    def __init__(self, engine: MemoryEngine, worth: Mapping[str, float], vector: Sequence[float]) -> None:
+        super().__init__(engine, worth, vector)
         self._engine = engine
 
     def top_lexical(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """As `lexical.top`."""
-        return self._engine.best(self._impacts, 0.0, where, parameters, limit)
+        return self._engine.best(self._sums, 0.0, where, parameters, limit)
 
     def lexical_scores(self, chunks: Sequence[int]) -> dict[int, float]:
         """As `lexical.scores_of`."""
-        return {chunk: float(self._impacts[chunk]) for chunk in chunks if self._impacts[chunk] > 0}
+        return self._engine.at(self._sums, chunks, 0.0)
 
     def document_scores(self, documents: Sequence[int]) -> dict[int, float]:
         """As `lexical.document_scores`."""
-        return {d: float(self._documents[d]) for d in documents if self._documents[d] > 0}
+        return self._engine.at_documents(self._documents, documents)
 
     def top_semantic(self, *, where: str, parameters: Sequence[object], limit: int) -> Scores:
         """As `semantic.top`, always exact."""
@@ -279,7 +359,7 @@ class MemoryQuestion(SqlQuestion):
         """As `semantic.scores_of`."""
         if not self._engine.holds_vectors:
             return super().semantic_scores(chunks)
-        return {chunk: float(self._cosines[chunk]) for chunk in chunks if self._cosines[chunk] > -2}
+        return self._engine.at(self._cosines, chunks, -2.0)
 
     def passages(self, chunks: Sequence[int]) -> dict[int, int]:
         """As `semantic.passages`."""
@@ -288,16 +368,20 @@ class MemoryQuestion(SqlQuestion):
         return self._engine.nearest_windows(self._vector, chunks)
 
     @cached_property
-    def _impacts(self) -> Floats:
-        return self._engine.impacts(self._weights)
+    def _sums(self) -> Floats:
+        return self._engine.sums(self._worth)
 
     @cached_property
-    def _documents(self) -> Floats:
-        return self._engine.document_impacts(self._weights)
+    def _documents(self) -> NDArray[np.float64]:
+        return self._engine.document_sums(self._worth)
 
     @cached_property
     def _cosines(self) -> Floats:
         return self._engine.cosines(self._vector)
+
+
+def _above(numbers: Sequence[int], scores: Any, floor: float) -> dict[int, float]:
+    return {n: float(score) for n, score in zip(numbers, scores.tolist(), strict=True) if score > floor}
 
 
 _BLOCK = 8_192

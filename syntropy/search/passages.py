@@ -93,6 +93,11 @@ class Hit:
     database: str = ""
     """Which database it comes from, where several are searched at once."""
 
+    @property
+    def place(self) -> str:
+        """The citation, with the name of its database where several are searched."""
+        return f"{self.database}:{self.citation}" if self.database else str(self.citation)
+
     def as_dict(self, *, explain: bool = False) -> dict[str, object]:
         """Plain data for JSON output, in a fixed order of keys."""
         plain: dict[str, object] = {
@@ -121,25 +126,27 @@ class Hit:
         return {**plain, "explanation": dict(self.explanation)} if explain else plain
 
 
-def hydrate(
-    database: Database,
-    candidates: Sequence[Candidate],
-    *,
-    terms: set[str],
-    asked: Sequence[str],
-    named: Mapping[int, str],
-    starts: Mapping[int, int],
-    neighbors: int,
-    copies: Mapping[int, set[int]],
-) -> list[Hit]:
-    """Hits in the order of the candidates.
+class LookUp(NamedTuple):
+    """What hits are made with besides the database.
 
     `terms` that were looked up, `asked` the query's own; `named` (chunk: title-exact, alias or file); `starts` (chunk:
     offset in the document of the window that is nearest to the query's vector); `copies` (chunk: documents folded
-    into it).
+    into it); `neighbors` shown around each.
     """
+
+    terms: set[str]
+    asked: Sequence[str]
+    named: Mapping[int, str]
+    starts: Mapping[int, int]
+    copies: Mapping[int, set[int]]
+    neighbors: int
+
+
+def hydrate(database: Database, candidates: Sequence[Candidate], look_up: LookUp) -> list[Hit]:
+    """Hits in the order of the candidates."""
     if not candidates:
         return []
+    terms, asked, named, starts, copies, neighbors = look_up
     chunks = [c.chunk for c in candidates]
     by_id = rows_by_id(database, "chunks", _OF_CHUNK, chunks)
     owners = sorted({row["document_id"] for row in by_id.values()})

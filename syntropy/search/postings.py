@@ -1,4 +1,4 @@
-"""Postings in memory: all of them where that pays, else those of the terms that were asked."""
+"""Postings of one shard in memory: all of them where that pays, else those of the terms that were asked."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from .engine import Facts
 from .lexical import facts_of
+from .strings import Strings
 
 if TYPE_CHECKING:
-    from ..store.database import Database
+    from ..store.database import Database, Shard
 
 MAX_POSTINGS = 50_000_000
-"""Entries kept at most, of 8 bytes each: half a million chunks of documentation."""
+"""Entries kept at most over all shards, of 8 bytes each: half a million chunks of documentation."""
 
 EAGER_POSTINGS = 2_000_000
 """Up to so many all are read at once, in about 0.1 s; more only on request (`load`)."""
@@ -28,56 +29,60 @@ MAX_FACTS = 100_000
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
 List = tuple[Ints, Floats]
-"""Chunks, ascending, and the impact of the term in each."""
+"""Chunks of the shard, ascending, counted from 0, and the saturation of the term in each."""
 
 
 class _All(NamedTuple):
-    """Every term's place, its list in `chunks` and `impacts` between two bounds, and its facts."""
+    """Terms in order; each one's list lies in `chunks` and `saturations` between two bounds."""
 
-    places: dict[str, int]
-    bounds: list[int]
+    terms: Strings
+    bounds: NDArray[np.int64]
     chunks: Ints
-    impacts: Floats
-    low: list[float]
-    high: list[float]
+    saturations: Floats
+    low: Floats
+    high: Floats
+
+    def place(self, term: str) -> int:
+        """Of a term; -1 where it does not occur."""
+        place = self.terms.find(term)
+        return place if place < len(self.terms) and self.terms[place] == term else -1
 
 
 class Postings:
-    """Of one database. Thread-safe."""
+    """Of one shard of a database. Thread-safe."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, shard: Shard) -> None:
+        self._database, self._shard = database, shard
         self._lock = threading.Lock()
         self._all: _All | None = None
         self._terms: OrderedDict[str, List] = OrderedDict()
         self._held = 0
         self._facts: dict[str, Facts | None] = {}
-        self._total = int(database.rows("SELECT coalesce(sum(df), 0) FROM postings")[0][0])
-        if self._total <= EAGER_POSTINGS:
-            self.load()
+        self._table = f"{shard.schema}.postings"
+        self.total = int(database.rows(f"SELECT coalesce(sum(df), 0) FROM {self._table}")[0][0])
 
     def load(self) -> None:
-        """Read all postings, if they fit and that was not done yet."""
+        """Read all postings, if that was not done yet."""
         with self._lock:
-            if self._all is None and self._total <= MAX_POSTINGS:
+            if self._all is None:
                 self._all = self._read()
                 self._terms.clear()
                 self._facts.clear()
 
     def facts(self, terms: Sequence[str]) -> dict[str, Facts]:
-        """Those of the terms that the index holds."""
+        """Those of the terms that the shard holds."""
         held = self._all
         if held is not None:
-            places = {term: place for term in terms if (place := held.places.get(term)) is not None}
+            places = {term: place for term in terms if (place := held.place(term)) >= 0}
             return {
-                term: (held.bounds[place + 1] - held.bounds[place], held.low[place], held.high[place])
-                for term, place in places.items()
+                term: (int(held.bounds[p + 1] - held.bounds[p]), float(held.low[p]), float(held.high[p]))
+                for term, p in places.items()
             }
         with self._lock:
             known = dict(self._facts)
         new = [term for term in dict.fromkeys(terms) if term not in known]
         if new:
-            found = facts_of(self._database, new)
+            found = facts_of(self._database, new, table=self._table)
             with self._lock:
                 if len(self._facts) > MAX_FACTS:
                     self._facts.clear()
@@ -89,18 +94,19 @@ class Postings:
         """A term's list; empty for one that occurs nowhere."""
         held = self._all
         if held is not None:
-            place = held.places.get(term)
-            first, last = (held.bounds[place], held.bounds[place + 1]) if place is not None else (0, 0)
-            return held.chunks[first:last], held.impacts[first:last]
+            place = held.place(term)
+            first, last = (held.bounds[place], held.bounds[place + 1]) if place >= 0 else (0, 0)
+            return held.chunks[first:last], held.saturations[first:last]
         with self._lock:
             known = self._terms.get(term)
             if known is not None:
                 self._terms.move_to_end(term)
                 return known
         columns = self._database.columns(
-            "SELECT unnest(chunk_ids) AS chunk, unnest(impacts) AS impact FROM postings WHERE term = ?", [term]
+            f"SELECT unnest(chunk_ids) AS chunk, unnest(saturations) AS saturation FROM {self._table} WHERE term = ?",
+            [term],
         )
-        entry = (columns["chunk"].astype(np.int32), columns["impact"].astype(np.float32))
+        entry = (self._places(columns["chunk"]), columns["saturation"].astype(np.float32))
         with self._lock:
             if term not in self._terms:
                 self._terms[term] = entry
@@ -110,17 +116,19 @@ class Postings:
         return entry
 
     def _read(self) -> _All:
-        """Rows come in the order of the file for lists and facts alike."""
-        terms = self._database.rows("SELECT term, df, min_impact, max_impact FROM postings ORDER BY rowid")
+        """Rows come in the order of the file, which is that of the terms, for lists and facts alike."""
+        facts = self._database.columns(f"SELECT term, df, low, high FROM {self._table} ORDER BY rowid")
         lists = self._database.columns(
-            "SELECT unnest(chunk_ids) AS chunk, unnest(impacts) AS impact FROM postings ORDER BY rowid"
+            f"SELECT unnest(chunk_ids) AS chunk, unnest(saturations) AS saturation FROM {self._table} ORDER BY rowid"
         )
-        bounds = np.concatenate([[0], np.cumsum([row[1] for row in terms], dtype=np.int64)])
         return _All(
-            {row[0]: place for place, row in enumerate(terms)},
-            bounds.tolist(),
-            np.ascontiguousarray(lists["chunk"], np.int32),
-            np.ascontiguousarray(lists["impact"], np.float32),
-            [row[2] for row in terms],
-            [row[3] for row in terms],
+            Strings(facts["term"]),
+            np.concatenate([[0], np.cumsum(facts["df"], dtype=np.int64)]),
+            self._places(lists["chunk"]),
+            np.ascontiguousarray(lists["saturation"], np.float32),
+            np.ascontiguousarray(facts["low"], np.float32),
+            np.ascontiguousarray(facts["high"], np.float32),
         )
+
+    def _places(self, chunks: NDArray[np.int32]) -> Ints:
+        return np.ascontiguousarray(chunks, np.int32) - np.int32(self._shard.first)

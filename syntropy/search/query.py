@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..contract.text import identifier_text, idf, index_terms, is_unspaced, words
 from ..contract.vocabulary import QUERY_STOP_WORDS
 from .absence import is_common
-from .spelling import may_be_misspelt, meant
+from .spelling import may_be_misspelt
 
 if TYPE_CHECKING:
     from .engine import Engine, Facts
@@ -36,7 +36,7 @@ _WORD_BREAK = r"[^\p{L}\p{N}_]+"
 
 @dataclass
 class QueryTerms:
-    """`weights`: term to weight; `best`: the highest score the query's own words could reach.
+    """`weights`: term to weight; `best`: the highest score the query's own words could reach; `worth`: weight · idf.
 
     `terms` are the query's own; `unknown` words, as typed, that the index lacks; `corrections` (word, nearest one):
     such a word stays among the unknown ones; `synonyms` terms that were added, `groups` term to its synonyms;
@@ -54,6 +54,7 @@ class QueryTerms:
     groups: dict[str, list[str]] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     missing_share: float = 0.0
+    worth: dict[str, float] = field(default_factory=dict)
 
 
 def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> QueryTerms:
@@ -66,10 +67,9 @@ def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> Que
     for term in (term for word in typed for term in parts[word]):
         own.setdefault(term, 1)
     found = QueryTerms(phrases=_phrases(query))
-    found.groups = groups = (
-        {term: _synonyms_of(term, engine.database.synonym_groups) for term in own} if synonyms else {}
-    )
+    found.groups = groups = {term: _synonyms_of(term, engine.synonym_groups) for term in own} if synonyms else {}
     facts = engine.facts([*own, *(s for group in groups.values() for s in group)])
+    chunks = engine.chunk_count
     found.unknown = [word for word in plain if _is_unknown(plain[word], parts[word], facts)]
     for term in {term for word in found.unknown for term in parts[word] if len(term) == 1 or term.isdigit()}:
         if not any(term in plain[word] for word in plain):  # `xk7q2` is not a question about 7
@@ -79,13 +79,13 @@ def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> Que
         if term in facts:
             found.weights[term] = float(times)
         frequency = facts[term][0] if term in facts else 0
-        found.best += times * idf(engine.database.chunk_count, frequency)
+        found.best += times * idf(chunks, frequency)
         added = [s for s in groups.get(term, ()) if s in facts and s not in own]
         if not added:
             continue
-        strongest = sum(facts[s][2] for s in added)
+        strongest = sum(idf(chunks, facts[s][0]) * facts[s][2] for s in added)
         weight = (
-            times * min(LONE_SYNONYM_WEIGHT, SYNONYM_SHARE * facts[term][1] / strongest)
+            times * min(LONE_SYNONYM_WEIGHT, SYNONYM_SHARE * idf(chunks, frequency) * facts[term][1] / strongest)
             if term in facts
             else LONE_SYNONYM_WEIGHT
         )
@@ -94,17 +94,18 @@ def analyse(engine: Engine, query: str, *, synonyms: bool, correct: bool) -> Que
             found.synonyms.append(synonym)
     if correct:
         for word in found.unknown:
-            if may_be_misspelt(word) and (nearest := meant(engine.database, word)):
+            if may_be_misspelt(word) and (nearest := engine.meant(word)):
                 found.corrections[word] = nearest.word
                 found.weights.setdefault(nearest.term, CORRECTED_WEIGHT)
-                held = engine.facts([nearest.term])[nearest.term][0]  # what it would be worth, spelled right
-                chunks = engine.database.chunk_count
+                facts |= engine.facts([nearest.term])
+                held = facts[nearest.term][0]  # what it would be worth, spelled right
                 found.best -= own.get(plain[word][0], 0) * (idf(chunks, 0) - idf(chunks, held))
     gone = {word: [t for t in plain[word] if t not in facts and not is_common(t)] for word in found.unknown}
     found.missing = [word for word, terms in gone.items() if terms and word not in found.corrections]
     lost = {term for word in found.missing for term in gone[word] if term in own}
     if found.best:
-        found.missing_share = sum(own[t] for t in lost) * idf(engine.database.chunk_count, 0) / found.best
+        found.missing_share = sum(own[t] for t in lost) * idf(chunks, 0) / found.best
+    found.worth = {term: weight * idf(chunks, facts[term][0]) for term, weight in found.weights.items()}
     return found
 
 

@@ -10,16 +10,15 @@ from ..contract.config import SearchConfig
 from ..contract.errors import ConfigError, EncoderError, MissingDependencyError, UsageError
 from ..contract.identity import well_formed
 from ..contract.text import index_terms, name_of
-from .absence import threshold_of, why_absent
+from .absence import why_absent
 from .filters import NO_FILTERS, SOURCES, Filters
 from .fusion import FULL_SCORE, Candidate, boost, fuse, only
-from .passages import Hit, hydrate
+from .passages import Hit, LookUp
 from .profiles import resolved_profile
 from .query import QueryTerms, analyse, phrase_sql
 from .second_look import look_again
 
 if TYPE_CHECKING:
-    from ..store.database import Database
     from ..store.encoder import Encoder
     from .engine import Engine, Question, Scores
 
@@ -97,20 +96,14 @@ def run(engine: Engine, request: Request, *, encoder: Callable[[], Encoder]) -> 
             mode, warning = "fast", f"answered lexically: {error.message}"
     terms = analyse(engine, query, synonyms=settings.synonyms, correct=mode != "semantic")
     passing = _Passing.of(request.filters, terms)
-    question = engine.question(terms.weights, vector)
+    question = engine.question(terms.worth, vector)
     best = _best(engine, question, _Asked(query, mode, terms, bool(vector)), settings, passing)
     chunks = [candidate.chunk for candidate in best.candidates]
-    hits = hydrate(
-        engine.database,
-        best.candidates,
-        terms={*terms.weights, *terms.terms},
-        asked=terms.terms,
-        named=best.named,
-        starts=question.passages(chunks) if vector else {},
-        neighbors=request.neighbors,
-        copies=best.copies,
-    )
-    nothing_passes = not hits and _nothing_passes(engine.database, request.filters)
+    starts = question.passages(chunks) if vector else {}
+    looked_up = {*terms.weights, *terms.terms}
+    look_up = LookUp(looked_up, terms.terms, best.named, starts, best.copies, request.neighbors)
+    hits = engine.hydrate(best.candidates, look_up)
+    nothing_passes = not hits and _nothing_passes(engine, request.filters)
     if nothing_passes:
         warning = "; ".join(filter(None, (warning, NOTHING_PASSES)))
     return Results(
@@ -121,19 +114,19 @@ def run(engine: Engine, request: Request, *, encoder: Callable[[], Encoder]) -> 
         terms.unknown if mode != "semantic" else [],
         terms.corrections,
         tuple(terms.synonyms),
-        () if hits else _suggestions(engine.database, terms),
+        () if hits else _suggestions(engine, terms),
         warning,
-        NOTHING_PASSES if nothing_passes else _not_here(engine.database, mode, terms, settings, best, hits),
+        NOTHING_PASSES if nothing_passes else _not_here(engine, mode, terms, settings, best, hits),
     )
 
 
 def _not_here(
-    database: Database, mode: str, terms: QueryTerms, settings: SearchConfig, best: _Best, hits: Sequence[Hit]
+    engine: Engine, mode: str, terms: QueryTerms, settings: SearchConfig, best: _Best, hits: Sequence[Hit]
 ) -> str:
     """Why the question has no answer here. What bears the asked name is here, whatever its score."""
     if best.named:
         return ""
-    limit = threshold_of(database.meta, mode, settings)
+    limit = engine.threshold(mode, settings)
     return why_absent(hits[0].score if hits else 0.0, limit, terms.missing, terms.missing_share)
 
 
@@ -252,7 +245,10 @@ def _with_named(
         if candidate.score <= score:
             candidate.score = score
             named[chunk] = label
-    return sorted(at.values(), key=lambda c: (-c.score, named.get(c.chunk) != "title-exact", c.chunk)), named
+    order = sorted(
+        at.values(), key=lambda c: (-c.score, named.get(c.chunk) != "title-exact", owners[c.chunk][1], c.chunk)
+    )
+    return order, named
 
 
 def _selected(
@@ -281,10 +277,10 @@ def _selected(
     return kept, copies
 
 
-def _nothing_passes(database: Database, filters: Filters) -> bool:
+def _nothing_passes(engine: Engine, filters: Filters) -> bool:
     """Are there filters that no document passes, whatever is asked?"""
     where, parameters = filters.sql()
-    return where != "true" and not database.rows(f"SELECT 1 FROM documents d WHERE {where} LIMIT 1", parameters)
+    return where != "true" and not engine.passes(where=where, parameters=parameters)
 
 
 def _check(query: str, settings: SearchConfig, neighbors: int) -> None:
@@ -310,13 +306,6 @@ def _mode(query: str, mode: str) -> str:
     return "fast" if len(query.split()) <= AUTO_WORDS and "?" not in query else "hybrid"
 
 
-def _suggestions(database: Database, terms: QueryTerms) -> tuple[str, ...]:
+def _suggestions(engine: Engine, terms: QueryTerms) -> tuple[str, ...]:
     """Titles that hold a word beginning like one of the query's; for an answer without hits."""
-    stems = [term[: max(3, len(term) * 2 // 3)] for term in terms.terms if len(term) >= 3]
-    if not stems:
-        return ()
-    condition = " OR ".join("contains(' ' || name, ' ' || ?)" for _ in stems)
-    rows = database.rows(
-        f"SELECT DISTINCT name FROM names WHERE origin <> 'file' AND ({condition}) ORDER BY name LIMIT 5", stems
-    )
-    return tuple(name for (name,) in rows)
+    return tuple(engine.suggestions([term[: max(3, len(term) * 2 // 3)] for term in terms.terms if len(term) >= 3]))

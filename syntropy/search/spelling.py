@@ -39,8 +39,10 @@ def meant(database: Database, word: str) -> Meant | None:
     """
     edits = 1 if len(word) < TWO_EDITS_FROM else 2
     rows = database.rows(
-        "SELECT term, df, chunk_ids[:10] FROM postings WHERE left(term, 1) = ? AND length(term) BETWEEN 3 AND ? "
+        "SELECT term, sum(df)::INTEGER AS df, list_sort(flatten(list(chunk_ids[:10])))[:10] FROM postings "
+        "WHERE left(term, 1) = ? AND length(term) BETWEEN 3 AND ? "
         "AND damerau_levenshtein(term, left(?, length(term))) <= 2 AND NOT regexp_matches(term, '[^a-z]') "
+        "GROUP BY term "
         "ORDER BY damerau_levenshtein(term, left(?, length(term))) - length(term) / 100.0, df DESC, term LIMIT ?",
         [word[0], len(word) + edits, word, word, _CANDIDATES],
     )

@@ -7,21 +7,34 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
 from ..contract.errors import DatabaseError
 from ..contract.published import DATABASE, PUBLISHING, Manifest, locate, log_beside, read_manifest
-from ..contract.schema import SCHEMA_VERSION
+from ..contract.schema import META, SCHEMA_VERSION, database_tables
+from ..contract.shards import STRIDE, shard_file
 from ..contract.synonyms import synonym_groups
 from .extensions import extension_path, load_extension
 
 _ATTACHED = "knowledge"
 
 
+class Shard(NamedTuple):
+    """A part of a database: the `schema` its tables are found under, the numbers of its first chunk and document (both
+    the same), and how many it has of each."""
+
+    schema: str
+    first: int
+    chunks: int
+    documents: int
+    windows: int
+
+
 class Database:
-    """One read-only connection. `meta` holds the build's facts; `path` is the file it reads."""
+    """One read-only connection. `meta` holds the build's facts; `path` is the file it reads, the catalogue where the
+    documents lie in shards: then its tables and those of all shards are seen as one."""
 
     def __init__(self, path: Path, *, manifest: Manifest | None = None, vss: bool = False) -> None:
         """Open and check. Raises DatabaseError: missing, truncated, of another schema, or stale in-process."""
@@ -57,10 +70,12 @@ class Database:
             if self.has_vss:
                 load_extension(self._connection, "vss")
                 self._connection.execute(f"SET GLOBAL hnsw_ef_search = {EF_SEARCH}")
-            self._connection.execute(f"ATTACH '{_quoted(path)}' AS {_ATTACHED} (READ_ONLY); USE {_ATTACHED}")
-            self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
             self._local = threading.local()
-            self.meta: dict[str, str] = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
+            self._home = _ATTACHED
+            self._attach(path, _ATTACHED)
+            self.meta: dict[str, str] = self._meta(_ATTACHED)
+            self.shards = self._shards()
+            self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         except duckdb.Error as error:
             raise DatabaseError(
                 f"{path} cannot be read as a Syntropy database: {str(error).splitlines()[0]}",
@@ -79,6 +94,40 @@ class Database:
                 f"{path} is not the one its manifest names: a publication was under way", hint="open it again"
             )
         self.chunk_count = int(self.meta["chunks"])
+
+    def _attach(self, path: Path, name: str) -> None:
+        self._connection.execute(f"ATTACH '{_quoted(path)}' AS {name} (READ_ONLY)")
+
+    def _meta(self, name: str) -> dict[str, str]:
+        return dict(self._connection.execute(f"SELECT key, value FROM {name}.meta").fetchall())
+
+    def _shards(self) -> tuple[Shard, ...]:
+        """Attach the shards the catalogue names, and show their tables as one; or the file itself is all there is."""
+        named: list[dict[str, Any]] = json.loads(self.meta.get("shards", "[]"))
+        if not named:
+            counts = (int(self.meta.get(name, 0)) for name in ("chunks", "documents", "windows"))
+            return (Shard(_ATTACHED, 1, *counts),)
+        shards = []
+        for facts in named:
+            number, schema = int(facts["shard"]), f"shard{facts['shard']}"
+            path = locate(self.folder, shard_file(number))
+            if not path.is_file():
+                raise DatabaseError(f"{path} does not exist", hint="copy the whole folder, or run `syntropy build`")
+            self._attach(path, schema)
+            if self._meta(schema).get("build_id") != facts["build_id"]:
+                raise DatabaseError(
+                    f"{path} is not the shard its catalogue names: a publication was under way", hint="open it again"
+                )
+            counts = (int(facts[name]) for name in ("chunks", "documents", "windows"))
+            shards.append(Shard(schema, number * STRIDE + 1, *counts))
+        for table in database_tables():
+            if table.whole or table is META:
+                source = f"FROM {_ATTACHED}.{table.name}"
+            else:
+                source = " UNION ALL ".join(f"SELECT * FROM {shard.schema}.{table.name}" for shard in shards)
+            self._connection.execute(f"CREATE VIEW {table.name} AS {source}")
+        self._home = "memory"
+        return tuple(shards)
 
     @property
     def folder(self) -> Path:
@@ -114,7 +163,7 @@ class Database:
         cursor: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
         if cursor is None:
             cursor = self._local.cursor = self._connection.cursor()
-            cursor.execute(f"USE {_ATTACHED}")
+            cursor.execute(f"USE {self._home}")
         return cursor
 
     def close(self) -> None:

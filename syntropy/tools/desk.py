@@ -6,15 +6,18 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ..contract.budget import cut, tokens
 from ..contract.errors import UsageError
 from ..notes.notebook import Notebook, notes_path, now_utc
 from ..notes.store import NotesError
+from ..read.federation import Federation
 from ..read.graph import Graph
+from ..read.knowledge import Knowledge, SearchOptions
+from ..search.ranking import Results
 from .edition import Edition
 
 CONCISE_TOKENS = 1_500
@@ -25,13 +28,40 @@ DETAILED_TOKENS = 6_000
 class Desk:
     """One edition of the knowledge and the notes beside it. `asked`: digest of the call, for cursors."""
 
-    def __init__(self, edition: Edition, *, asked: str = "", clock: Callable[[], str] = now_utc) -> None:
+    def __init__(
+        self,
+        edition: Edition,
+        *,
+        asked: str = "",
+        clock: Callable[[], str] = now_utc,
+        beside: Mapping[str, Knowledge] | None = None,
+    ) -> None:
         self.edition, self.warming, self.asked, self.clock = edition, edition.warming, asked, clock
         self.knowledge = edition.knowledge
+        self.beside = dict(beside or {})
+        """Other databases by name, searched together with this one."""
         self.warnings: list[str] = []
         """What the caller should know beside the answer."""
         self.read: list[str] = []
         """Citations of what the answer quotes."""
+
+    @property
+    def name(self) -> str:
+        """What its own knowledge is called beside others."""
+        return self.knowledge.meta["project"]
+
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
+        """The best passages here and in what is beside it."""
+        if not self.beside:
+            return self.knowledge.search(query, **options)
+        return Federation({self.name: self.knowledge, **self.beside}).search(query, **options)
+
+    def owner_of(self, place: str) -> tuple[Knowledge, str, str]:
+        """(knowledge, its name or "" for its own, place there) of `place` or `name:place`."""
+        name, _, rest = place.partition(":")
+        if name in self.beside:
+            return self.beside[name], name, rest
+        return self.knowledge, "", place.removeprefix(f"{self.name}:") if self.beside else place
 
     @property
     def build(self) -> str:

@@ -16,6 +16,7 @@ from ..contract.untrusted import Data
 from ..read.citations import proven, standing
 from ..read.documents import line_range
 from ..read.folder_map import folder_map, kind_counts, left_out
+from ..read.knowledge import Knowledge
 from ..store.database import Database
 from .desk import CONCISE_TOKENS, DETAILED_TOKENS, Desk, following, page
 from .packs import MIN_BUDGET, context_pack
@@ -51,6 +52,8 @@ def get_overview(desk: Desk, *, detailed: bool = False, cursor: str = "") -> dic
         whole = "\n".join(f"## {kind}\n" + "\n".join(lines) for kind, lines in kinds.items())
         shown = page(whole, desk, cursor, DETAILED_TOKENS)
         return {**answer, "documents": Data(shown.text), **following(shown.next_cursor)}
+    if desk.beside:
+        answer["beside"] = {name: int(other.meta["documents"]) for name, other in desk.beside.items()}
     answer["documents"] = Data(page(knowledge_map(database), desk, "", CONCISE_TOKENS).text)
     answer["next"] = "search_knowledge finds passages; detailed=true lists all documents"
     return answer
@@ -102,7 +105,7 @@ def get_document(
 def _document(
     desk: Desk, path: str, *, scope: str, lines: str, detailed: bool, cursor: str, room: int
 ) -> dict[str, Any]:
-    knowledge = desk.knowledge
+    knowledge, owner, path = desk.owner_of(path)
     span = CITED_LINES.search(path)
     if not lines and span:
         lines = f"{span['start']}-{span['end'] or span['start']}"
@@ -120,10 +123,11 @@ def _document(
     start = first + wanted.count("\n", 0, shown.start)
     end = start + shown.text.rstrip("\n").count("\n")
     citation = Citation(document.package, document.commit, document.path, start, end)
-    desk.read.append(str(citation))
+    prefix = f"{owner}:" if owner else ""
+    desk.read.append(f"{prefix}{citation}")
     answer: dict[str, Any] = {
-        **(_cited(desk, path) if span and span["proof"] and not cursor else {}),
-        "citation": proven(citation, "\n".join(every[start - 1 : end])),
+        **(_cited(knowledge, path) if span and span["proof"] and not cursor else {}),
+        "citation": prefix + proven(citation, "\n".join(every[start - 1 : end])),
         "title": document.title,
         "kind": document.kind,
         "text": Data(shown.text),
@@ -142,9 +146,9 @@ def _document(
     return answer
 
 
-def _cited(desk: Desk, citation: str) -> dict[str, Any]:
+def _cited(knowledge: Knowledge, citation: str) -> dict[str, Any]:
     """What became of a passage whose digest is cited; nothing where it says what it said."""
-    found = standing(desk.knowledge, citation).build
+    found = standing(knowledge, citation).build
     if found.verdict == "current":
         return {}
     said = {

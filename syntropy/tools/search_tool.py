@@ -12,6 +12,7 @@ from ..contract.text import index_terms, shortened
 from ..contract.untrusted import Data
 from ..contract.vocabulary import KINDS
 from ..notes.notebook import Fresh
+from ..read.federation import FederatedResults
 from ..search.absence import is_common
 from ..search.excerpt import excerpt
 from ..search.filters import SOURCES
@@ -71,7 +72,7 @@ def search_knowledge(
         _check_packages(desk, packages)
     sources, kinds = _sources_and_kinds(types)
     waiting = desk.warming and mode not in ("fast", "semantic") and not cursor
-    found = desk.knowledge.search(
+    found = desk.search(
         query,
         mode=kept_in(cursor) or ("fast" if waiting else mode),
         sources=sources,
@@ -98,6 +99,8 @@ def search_knowledge(
         answer["fresh"] = told  # the documents say nothing on it, these do
         answer["documents"] = f"not in the documents: {absent}"
     answer["mode"] = found.mode
+    if isinstance(found, FederatedResults):
+        answer["known_by"] = [name for name in (desk.name, *desk.beside) if name not in found.without]
     if found.corrections:
         said = (f"{word} occurs nowhere, searched {near} instead" for word, near in found.corrections.items())
         answer["corrected"] = "; ".join(said)
@@ -153,7 +156,7 @@ def packed(hits: Sequence[Hit], room: int, *, detailed: bool = False, first: int
         citation, text = shown[place]
         if text:
             parts.append(f"{_head(first + place, hit, citation, text, detailed=detailed)}\n{text}")
-            read.append(str(citation))
+            read.append(_cited(hit, citation))
         elif len(cited) < MOST_CITED:
             cited.append(_head(first + place, hit, citation, "", detailed=detailed))
         else:
@@ -182,12 +185,17 @@ def _head(number: int, hit: Hit, citation: Citation, text: str, *, detailed: boo
     """Where it stands and what it is called; a section is not named where the text begins with its heading."""
     section = hit.headings.rpartition(" > ")[2]
     names = (name for name in dict.fromkeys((hit.title, section)) if name and not _opens_with(text, name))
-    line = f"[{number}] {citation} · {' › '.join(names)}".rstrip(" ·")
+    line = f"[{number}] {_cited(hit, citation)} · {' › '.join(names)}".rstrip(" ·")
     if detailed:
         line += f"\n{hit.kind}, score {hit.score:.2f}, key {hit.key}, matched on {', '.join(hit.matched_on)}"
         line += f"; tags {', '.join(hit.tags)}" if hit.tags else ""
         line += f"\nthe same as {', '.join(hit.copies)}" if hit.copies else ""
     return line
+
+
+def _cited(hit: Hit, citation: Citation) -> str:
+    """The citation, with the name of its database where several are searched."""
+    return f"{hit.database}:{citation}" if hit.database else str(citation)
 
 
 def _opens_with(text: str, name: str) -> bool:

@@ -62,13 +62,22 @@ class Held(Protocol):
 class Toolbox:
     """The tools of some groups. Any thread may call them; a context manager, which closes the publication."""
 
-    def __init__(self, publication: Held, groups: Sequence[str] = (), *, clock: Callable[[], str] = now_utc) -> None:
+    def __init__(
+        self,
+        publication: Held,
+        groups: Sequence[str] = (),
+        *,
+        clock: Callable[[], str] = now_utc,
+        beside: Mapping[str, Knowledge] | None = None,
+    ) -> None:
         """Without groups those that the knowledge has something for, but not `notes`, which writes.
+
+        `beside`: other databases by name, searched together with it and closed with it.
 
         Raises UsageError for unknown ones.
         """
         wanted = checked_groups(groups)
-        self.publication, self._clock = publication, clock
+        self.publication, self._clock, self.beside = publication, clock, dict(beside or {})
         with publication.current() as edition:
             self.groups = wanted or default_groups(edition.knowledge)
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in of_groups(self.groups)}
@@ -79,6 +88,8 @@ class Toolbox:
 
     def __exit__(self, *_: object) -> None:
         self.publication.close()
+        for other in self.beside.values():
+            other.close()
 
     def call(self, name: str, arguments: Any) -> Answer:
         """Run a tool. Never raises for what a caller can do wrong: the answer says what to do next."""
@@ -91,7 +102,7 @@ class Toolbox:
             given = self._checked(tool, arguments)
             asked = json.dumps([name, {k: v for k, v in given.items() if k != "cursor"}], sort_keys=True)
             with self.publication.current() as edition:
-                desk = Desk(edition, asked=asked, clock=self._clock)
+                desk = Desk(edition, asked=asked, clock=self._clock, beside=self.beside)
                 answer = tool.run(desk, **given)
             warnings = [*desk.warnings, *filter(None, [self.publication.problem])]
             said = {"warning": fit("; ".join(warnings), HINT)} if warnings else {}

@@ -245,9 +245,9 @@ def test_a_failed_check_publishes_nothing(project, monkeypatch):
 
     original = module.create_postings
 
-    def broken(connection, *arguments):
-        original(connection, *arguments)
-        connection.execute("UPDATE postings SET impacts = list_transform(impacts, x -> x * 2)")
+    def broken(connection, *arguments, **how):
+        original(connection, *arguments, **how)
+        connection.execute("UPDATE postings SET saturations = list_transform(saturations, x -> x * 2)")
 
     monkeypatch.setattr(module, "create_postings", broken)
     with pytest.raises(BuildError, match="full_text_parity failed"):
@@ -268,7 +268,7 @@ def test_a_step_that_fails_says_which_and_keeps_the_artifacts(project, monkeypat
     def failing(*_args, **_kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "chunk_documents", failing)
+    monkeypatch.setattr(module, "chunked", failing)
     with pytest.raises(BuildError, match=r"step chunks failed: .*No space left"):
         build(root)
     assert verify_files(out) == []

@@ -22,7 +22,7 @@ ASSETS = {
     "query_script", "query_encoder", "publication",
 }  # fmt: skip
 CHECKS = {
-    "unique_ids", "referential_integrity", "spans_re_read", "vector_norms", "search_smoke", "full_text_parity", "golden_queries", "overview_budget",
+    "unique_ids", "referential_integrity", "spans_re_read", "vector_norms", "whole_agrees", "search_smoke", "full_text_parity", "golden_queries", "overview_budget",
 }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_the_sensor_tries_again_what_failed(small, daemon, monkeypatch):
 
     (small / "docs/a.md").write_text("# A\n\nabout warehouses\n")
     with monkeypatch.context() as patched:
-        patched.setattr(module, "chunk_documents", failing)
+        patched.setattr(module, "chunked", failing)
         assert daemon.tick() is False
         assert "No space left" in last_build(small / ".syntropy").error
         assert daemon.tick() is None, "it waits"

@@ -10,6 +10,7 @@ from pipeline.link.duplicates import duplicate_relations
 from pipeline.link.linking import link_mentions
 from pipeline.link.similar import similar_documents
 from pipeline.sources.project import ProjectConnector
+from pipeline.sources.protocol import SourceText
 from syntropy.contract.config import LinkConfig, SecretsConfig, SourcesConfig
 from syntropy.contract.schema import RELATIONS, SOURCES, WINDOWS
 from syntropy.contract.vocabulary import RELATION_TYPES
@@ -103,8 +104,10 @@ def test_two_files_that_claim_one_id_both_stay_findable(project):
 
 
 def test_duplicates_by_content(project):
-    documents, _, _ = linked(project({"docs/a.md": "same  text\n", "docs/b.md": "same\ntext", "docs/c.md": "other"}))
-    assert duplicate_relations(documents).select("from", "type", "to_path").rows() == [
+    texts = {"docs/a.md": "same  text\n", "docs/b.md": "same\ntext", "docs/c.md": "other"}
+    files = [SourceText("project", path, "", "doc", "user", path, text) for path, text in texts.items()]
+    found = extract_texts(files, SecretsConfig())
+    assert duplicate_relations(found.outlines).select("from", "type", "to_path").rows() == [
         ("project:docs/b.md", "duplicate_of", "docs/a.md")
     ]
 

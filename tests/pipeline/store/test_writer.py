@@ -118,10 +118,13 @@ def broken(demo, tmp_path):
 
 
 DAMAGE = [
-    ("unique_ids", "INSERT INTO rules SELECT * FROM rules LIMIT 1"),
-    ("unique_ids", "UPDATE documents SET key = 'x' WHERE kind = 'prp'"),
+    ("unique_ids", 'UPDATE windows SET "window" = 0'),
+    ("whole_agrees", "INSERT INTO rules SELECT * FROM rules LIMIT 1"),
+    ("whole_agrees", "UPDATE documents SET key = 'x' WHERE kind = 'prp'"),
+    ("whole_agrees", "UPDATE relations SET to_id = 999999"),
+    ("whole_agrees", "UPDATE meta SET value = '[1, 1, 1, 1, 1, 1, 1, 1, 1]' WHERE key = 'averages'"),
+    ("whole_agrees", "UPDATE meta SET value = '775' WHERE key = 'chunks'"),
     ("referential_integrity", "DELETE FROM documents WHERE document_id = 3"),
-    ("referential_integrity", "UPDATE relations SET to_id = 999999"),
     ("spans_re_read", "UPDATE chunks SET char_start = char_start + 1, char_end = char_end + 1"),
     ("spans_re_read", "UPDATE chunks SET line_start = line_start + 1, line_end = line_end + 1"),
     (
@@ -129,7 +132,8 @@ DAMAGE = [
         "UPDATE windows SET vector = list_transform(vector::FLOAT[], x -> x * 2)::FLOAT[384] WHERE chunk_id = 5",
     ),
     ("vector_norms", "DELETE FROM windows WHERE chunk_id = 5"),
-    ("full_text_parity", "UPDATE postings SET impacts = list_transform(impacts, x -> x + 1)"),
+    ("full_text_parity", "UPDATE postings SET saturations = list_transform(saturations, x -> x + 1)"),
+    ("full_text_parity", "UPDATE meta SET value = '[774, [1, 2, 3, 4, 5, 6, 7, 8, 9]]' WHERE key = 'lengths'"),
     ("full_text_parity", "DELETE FROM fts_main_chunks.terms WHERE docid % 2 = 0"),
     ("search_smoke", "DELETE FROM postings WHERE term IN (SELECT term FROM postings ORDER BY df DESC LIMIT 1500)"),
 ]

@@ -10,7 +10,6 @@ import pytest
 import syntropy
 from syntropy.contract.errors import BuildError, UsageError
 from syntropy.read.evaluation import GREP, Golden, compare, evaluate, metrics, read_golden
-from syntropy.read.federation import Federation
 from tests.conftest import ROOT
 from tests.quick import build
 
@@ -122,30 +121,6 @@ def test_a_build_that_answers_worse_is_not_published(project):
     (root / "docs/a.md").write_text(DOCS["docs/a.md"])
     (root / "docs/d.md").unlink()
     build(root)
-
-
-def test_several_databases_are_asked_at_once(project):
-    first = project(DOCS, CONFIG.replace('"golden.jsonl"', '""'), name="first")
-    second = project({"docs/z.md": "# Orchard\n\nApples and pears.\n"}, "[embed]\nenabled = false\n", name="second")
-    build(first)
-    build(second)
-    with Federation({"one": syntropy.open(first), "two": syntropy.open(second)}) as both:
-        found = both.search("apples", mode="fast")
-    assert [(h.database, h.citation.path) for h in found.hits] == [("one", "docs/a.md"), ("two", "docs/z.md")]
-    assert found.hits[0].as_dict()["database"] == "one"
-    with pytest.raises(UsageError):
-        Federation({})
-
-
-def test_a_database_without_an_answer_comes_after_those_with_one(demo, project):
-    root = project(DOCS, CONFIG.replace('"golden.jsonl"', '""'))
-    build(root)
-    with Federation({"fruit": syntropy.open(root), "parcels": syntropy.open(demo / "build")}) as both:
-        found = both.search("how do we retry failed carrier webhooks in flour", mode="fast", limit=10)
-    assert "parcels" not in found.not_here
-    assert "fruit" in found.not_here
-    names = [hit.database for hit in found.hits]
-    assert names == sorted(names, reverse=True)  # parcels first
 
 
 def test_an_expected_document_that_is_gone_is_named_and_counts_as_missed(project):

@@ -1,0 +1,1 @@
+"""Who does the work on shards: this process, its processes, or a cluster."""
