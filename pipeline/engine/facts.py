@@ -13,6 +13,7 @@ from pipeline.link.drift import Drift
 from syntropy import __version__
 from syntropy.contract.published import DATABASE, read_manifest
 from syntropy.contract.schema import SCHEMA_VERSION
+from syntropy.contract.synonyms import synonym_groups
 
 
 def database_meta(build: Build, inputs: str) -> dict[str, str]:
@@ -34,7 +35,7 @@ def database_meta(build: Build, inputs: str) -> dict[str, str]:
         "vectors": _vectors(build),
         "model_fingerprint": str(embedded.get("fingerprint", "")),
         "ranking": build.config.canonical_json("ranking", "chunk", "synonyms"),
-        "synonyms": json.dumps(build.config.synonyms, sort_keys=True, ensure_ascii=False),
+        "synonym_groups": json.dumps(synonym_groups(build.config.synonyms), ensure_ascii=False),
         "drift_score": str(drift["score"]),
         "drift_claims": str(drift["claims"]),
         "duckdb_version": version("duckdb"),
@@ -54,7 +55,11 @@ def manifest_facts(build: Build, inputs: Mapping[str, str]) -> dict[str, Any]:
         "project": project_name(build),
         "tables": tables,
         "hnsw": hnsw,
-        "model": {"name": embedded.get("model", ""), "fingerprint": embedded.get("fingerprint", "")},
+        "model": {
+            "name": embedded.get("model", ""),
+            "fingerprint": embedded.get("fingerprint", ""),
+            "dimension": embedded.get("dimension", 0),
+        },
         "vectors": _vectors(build),
         "diagnostics": drift["severities"],
         "drift": {

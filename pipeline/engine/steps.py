@@ -20,6 +20,7 @@ from pipeline.embed import weights
 from pipeline.embed.embedding import embed_windows
 from pipeline.engine.context import Build, Inputs, is_whole, part_name
 from pipeline.engine.facts import database_meta, measured_drift, project_name
+from pipeline.engine.linked import CHECKED, KEYS, link_shards
 from pipeline.engine.records import Part
 from pipeline.engine.shard_store import store_in_shards
 from pipeline.engine.shard_work import added_lengths, chunked
@@ -33,7 +34,7 @@ from pipeline.link.drift import measure_drift
 from pipeline.link.duplicates import duplicate_relations, near_copies_within, near_duplicate_relations
 from pipeline.link.entities import follow
 from pipeline.link.findings import problem_figures
-from pipeline.link.linking import link_mentions
+from pipeline.link.linking import link_diagnostics
 from pipeline.link.similar import similar_documents, without_similar
 from pipeline.render.index_json import index_document, render_json
 from pipeline.render.index_md import estimate_tokens, render_index_md
@@ -171,12 +172,15 @@ def embeddings(build: Build, inputs: Inputs) -> Made:
 def relations(build: Build, inputs: Inputs) -> Made:
     """Explicit links, what follows from them, copies and see-also."""
     documents, link = inputs.without("documents", "text"), build.config.link
-    links = link_mentions(documents, inputs["mentions"], inputs["rules"], inputs["sources"])
+    linked = link_shards(build, inputs, documents)
+    links = build.records.read(linked.links)
+    unresolved = build.records.read(linked.unresolved)
+    told = link_diagnostics(documents, unresolved, inputs["rules"], inputs.only("sources", "package", "path"))
     duplicates = duplicate_relations(inputs.only("outlines", "document", "words"))
     several = documents["package"].n_unique() > 1
     near = near_duplicate_relations(_texts(inputs), duplicates) if several else duplicates.clear()
     copies = pl.concat([duplicates, near])
-    found, diagnostics = [links.relations, follow(documents, links.relations), copies], [links.diagnostics]
+    found, diagnostics = [links, follow(documents, links), copies], [told]
     if build.config.embed.enabled and documents.height > link.similar_max_documents:
         diagnostics.append(without_similar(documents.height, link))
     elif build.config.embed.enabled:
@@ -188,7 +192,10 @@ def relations(build: Build, inputs: Inputs) -> Made:
             similar = similar.join(within, left_on=["from", "to"], right_on=[one, other], how="anti")
         found += [similar, within]
     tables = {"relations": pl.concat(found), "diagnostics": pl.concat(diagnostics)}
-    return Made(tables, facts={"checked": links.checked}, figures={"checked references": links.checked})
+    parts = {"links": linked.links, "unresolved": linked.unresolved}
+    checked = sum(linked.checked)
+    facts = {"checked": checked, CHECKED: linked.checked, KEYS: linked.made_from}
+    return Made(tables, parts, facts=facts, figures={"checked references": checked})
 
 
 def _texts(inputs: Inputs) -> pl.DataFrame:

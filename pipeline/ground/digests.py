@@ -39,7 +39,7 @@ def digest(*parts: str) -> str:
 
 def digest_rows(rows: Iterable[tuple[Any, ...]]) -> str:
     """Digest of rows of plain values, in their order."""
-    return digest(*(json.dumps(row, ensure_ascii=True, separators=(",", ":")) for row in rows))
+    return digest(json.dumps(list(rows), ensure_ascii=True, separators=(",", ":")))
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ from pipeline.ground.diagnostics import Diagnostic, Problem
 from pipeline.ground.tables import from_rows
 from pipeline.link.targets import Resolver, Target
 from syntropy.contract.identity import PROJECT_PACKAGE, split_uid
-from syntropy.contract.schema import DIAGNOSTICS, RELATIONS
+from syntropy.contract.schema import DIAGNOSTICS, RELATIONS, UNRESOLVED
 
 _MEMORY_KINDS = ("memory", "prp", "rule", "pattern")
 
@@ -29,23 +29,28 @@ _DANGLING = {
 
 
 class Links(NamedTuple):
-    """Explicit relations, diagnostics for what dangles, and how many claims were checked."""
+    """Explicit relations, what leads nowhere (`unresolved`), and how many claims were checked."""
 
     relations: pl.DataFrame
-    diagnostics: pl.DataFrame
+    unresolved: pl.DataFrame
     checked: int
 
 
-def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame) -> Links:
-    """Resolve every mention. A document's mention of itself is not a relation."""
-    resolver = Resolver(documents, rules, sources)
-    copies = _copies(documents)
+RESOLVED_BY = ("document", "package", "path", "kind", "key", "title", "status")
+"""Columns of documents that decide what a mention resolves to, and whether it promises anything."""
+
+
+def link_mentions(resolver: Resolver, documents: pl.DataFrame, mentions: pl.DataFrame) -> Links:
+    """Resolve mentions of some documents or all; `documents` has their kinds and status.
+
+    A document's mention of itself is not a relation.
+    """
     about = {uid: (kind, status) for uid, kind, status in documents.select("document", "kind", "status").iter_rows()}
-    relations, diagnostics = [], []
-    told: set[tuple[str, str, str]] = set()
+    relations, unresolved = [], []
     checked = 0
-    rows = mentions.select("document", "target", "type", "origin", "line", "evidence").iter_rows()
-    for uid, target, relation, origin, line, evidence in sorted(rows, key=lambda row: row[0] in copies):
+    for uid, target, relation, origin, line, evidence in mentions.select(
+        "document", "target", "type", "origin", "line", "evidence"
+    ).iter_rows():
         package, path = split_uid(uid)
         kind, status = about[uid]
         found = _resolve(resolver, package, path, target, relation, origin)
@@ -59,13 +64,26 @@ def link_mentions(documents: pl.DataFrame, mentions: pl.DataFrame, rules: pl.Dat
         problem = _problem(target, relation, origin, kind, status, line)
         if problem:
             checked += package == PROJECT_PACKAGE
-            said = (copies.get(uid, uid), target, problem.code)
-            if said not in told:  # once a document and target, and once for a document and its copies
-                told.add(said)
-                diagnostics.append(problem.at("link", package, path))
-    diagnostics += rules_without_files(rules, sources)
+            unresolved.append((uid, target, *problem))
     frame = from_rows(RELATIONS, relations).unique(list(RELATIONS.key), keep="first", maintain_order=True)
-    return Links(frame, from_rows(DIAGNOSTICS, dict.fromkeys(diagnostics)), checked)
+    return Links(frame, from_rows(UNRESOLVED, unresolved).unique(list(UNRESOLVED.key), keep="first"), checked)
+
+
+def link_diagnostics(
+    documents: pl.DataFrame, unresolved: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame
+) -> pl.DataFrame:
+    """Diagnostics of what leads nowhere, once a target for a document and its copies; and of rules without files."""
+    copies = _copies(documents)
+    told: set[tuple[str, str, str]] = set()
+    diagnostics = []
+    rows = unresolved.sort("document", "line", "target", "code", "message").iter_rows()
+    for uid, target, code, line, message, hint, severity in sorted(rows, key=lambda row: row[0] in copies):
+        said = (copies.get(uid, uid), target, code)
+        if said not in told:
+            told.add(said)
+            diagnostics.append(Problem(code, line, message, hint, severity).at("link", *split_uid(uid)))
+    diagnostics += rules_without_files(rules, sources)
+    return from_rows(DIAGNOSTICS, dict.fromkeys(diagnostics))
 
 
 def _copies(documents: pl.DataFrame) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
+from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -27,41 +28,28 @@ class Target(NamedTuple):
     path: str
 
 
+class _Names(NamedTuple):
+    """(package, name) -> uid."""
+
+    prps: dict[tuple[str, str], str]
+    memories: dict[tuple[str, str], str]
+    names: dict[tuple[str, str], str]
+    entries: dict[tuple[str, str], str]
+
+
 class Resolver:
     """Lookup tables over all documents, rules and files of a project."""
 
     def __init__(self, documents: pl.DataFrame, rules: pl.DataFrame, sources: pl.DataFrame) -> None:
-        self._documents: dict[tuple[str, str], str] = {}
+        """Names are looked through when the first mention gives one: most mentions are paths."""
+        self._rows = documents.select("document", "package", "path", "kind", "key", "title")
+        self._rules = rules
+        self._documents: dict[tuple[str, str], str] = {
+            (package, path): uid for uid, package, path in self._rows.select("document", "package", "path").iter_rows()
+        }
         self._files: dict[str, set[str]] = defaultdict(set)
         self._folders: dict[str, set[str]] = defaultdict(set)
         self._tails: dict[str, dict[str, str]] = {}
-        self._prps: dict[tuple[str, str], str] = {}
-        self._memories: dict[tuple[str, str], str] = {}
-        self._names: dict[tuple[str, str], str] = {}
-        self._entries: dict[tuple[str, str], str] = {}
-        for uid, package, path, kind, key, title in documents.select(
-            "document", "package", "path", "kind", "key", "title"
-        ).iter_rows():
-            self._documents[package, path] = uid
-            claimed = candidate_key(key, path, package)
-            stem = path.rpartition("/")[2].rpartition(".")[0]
-            if kind == "prp":
-                if _PRP.match(claimed):
-                    self._prps.setdefault((package, normalized_id(claimed)), uid)
-                else:
-                    self._names.setdefault((package, slugify(claimed)), uid)
-            if kind in (*ENTRY_KINDS, *ENTITY_KINDS):
-                self._entries.setdefault((package, claimed), uid)
-            if kind == "memory":
-                self._memories.setdefault((package, claimed), uid)
-                self._memories.setdefault((package, stem), uid)
-            if kind in ("pattern", "example", "memory", *ENTRY_KINDS, *ENTITY_KINDS):
-                self._names.setdefault((package, slugify(claimed)), uid)
-            self._names.setdefault((package, "wiki:" + slugify(stem)), uid)
-            self._names.setdefault((package, "wiki:" + slugify(title)), uid)
-        for label, uid in rules.select("label", "document").iter_rows():
-            package = split_uid(uid)[0]
-            self._names.setdefault((package, label.removeprefix(f"{package}:")), uid)
         for package, path in sources.select("package", "path").iter_rows():
             if path.endswith("/"):
                 self._folders[package].add(path.rstrip("/"))
@@ -71,6 +59,34 @@ class Resolver:
             while folder and folder not in self._folders[package]:
                 self._folders[package].add(folder)
                 folder = folder.rpartition("/")[0]
+
+    @cached_property
+    def _names_of(self) -> _Names:
+        prps: dict[tuple[str, str], str] = {}
+        memories: dict[tuple[str, str], str] = {}
+        names: dict[tuple[str, str], str] = {}
+        entries: dict[tuple[str, str], str] = {}
+        for uid, package, path, kind, key, title in self._rows.iter_rows():
+            claimed = candidate_key(key, path, package)
+            stem = path.rpartition("/")[2].rpartition(".")[0]
+            if kind == "prp":
+                if _PRP.match(claimed):
+                    prps.setdefault((package, normalized_id(claimed)), uid)
+                else:
+                    names.setdefault((package, slugify(claimed)), uid)
+            if kind in (*ENTRY_KINDS, *ENTITY_KINDS):
+                entries.setdefault((package, claimed), uid)
+            if kind == "memory":
+                memories.setdefault((package, claimed), uid)
+                memories.setdefault((package, stem), uid)
+            if kind in ("pattern", "example", "memory", *ENTRY_KINDS, *ENTITY_KINDS):
+                names.setdefault((package, slugify(claimed)), uid)
+            names.setdefault((package, "wiki:" + slugify(stem)), uid)
+            names.setdefault((package, "wiki:" + slugify(title)), uid)
+        for label, uid in self._rules.select("label", "document").iter_rows():
+            package = split_uid(uid)[0]
+            names.setdefault((package, label.removeprefix(f"{package}:")), uid)
+        return _Names(prps, memories, names, entries)
 
     def path(self, package: str, from_path: str, target: str) -> Target | None:
         """A relative, root-relative or partial path as written in `from_path`, or None."""
@@ -90,29 +106,30 @@ class Resolver:
 
     def prp(self, package: str, prp_id: str) -> Target | None:
         """The document of a PRP id, in any spelling; None where no document claims it."""
-        uid = self._prps.get((package, normalized_id(prp_id)))
+        uid = self._names_of.prps.get((package, normalized_id(prp_id)))
         return Target(uid, split_uid(uid)[1]) if uid else None
 
     def memory(self, package: str, name: str) -> Target | None:
         """The memory of a name, as agents write it; None where there is none."""
-        uid = self._memories.get((package, name.removesuffix(".md")))
+        uid = self._names_of.memories.get((package, name.removesuffix(".md")))
         return Target(uid, split_uid(uid)[1]) if uid else None
 
     def entry(self, package: str, name: str) -> Target | None:
         """An entry or entity by its id."""
-        uid = self._entries.get((package, name))
+        uid = self._names_of.entries.get((package, name))
         return Target(uid, split_uid(uid)[1]) if uid else None
 
     def name(self, package: str, name: str) -> Target | None:
         """A pattern's, example's or memory's key, or a rule's label."""
-        uid = self._names.get((package, slugify(name)))
+        uid = self._names_of.names.get((package, slugify(name)))
         return Target(uid, split_uid(uid)[1]) if uid else None
 
     def wikilink(self, package: str, from_path: str, name: str) -> Target | None:
         """A key, file stem, title, id or path inside of `[[…]]`."""
         if _PRP.match(name):
             return self.prp(package, name)
-        uid = self._names.get((package, slugify(name))) or self._names.get((package, "wiki:" + slugify(name)))
+        names, slug = self._names_of.names, slugify(name)
+        uid = names.get((package, slug)) or names.get((package, f"wiki:{slug}"))
         if uid:
             return Target(uid, split_uid(uid)[1])
         return self.path(package, from_path, name)

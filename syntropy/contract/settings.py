@@ -261,6 +261,12 @@ class ReaderConfig:
     """How readers behave."""
 
     stale_after: int = _doc("seconds after which changed sources are reported; -1: never", 300, at_least=-1)
+    memory_limit: str = _doc(
+        "DuckDB's memory while reading; an index for vectors (1.7 GB a million) is used where it has room for it",
+        "1GB",
+        pattern=r"(?i)\d+(\.\d+)?\s*([KMGT]i?B|%)",
+        like="a size such as 1GB",
+    )
 
 
 @dataclass(frozen=True)

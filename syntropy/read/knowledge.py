@@ -180,7 +180,7 @@ class Knowledge:
         warning = self.stale_warning()
         with self._turns:
             found = run(self.engine, request, encoder=self.query_encoder)
-        return replace(found, warning="; ".join(filter(None, (found.warning, warning))))
+        return replace(found, warning="; ".join(filter(None, (found.warning, warning, self._database.notice))))
 
     def request(
         self,
@@ -420,6 +420,8 @@ def open_knowledge(
         root = require_project(Path(project) if project is not None else Path.cwd())
     settings = config or load_config(root)
     if db is not None:
-        return Knowledge(open_database(db=Path(db)), settings, root, engine=engine)
+        return Knowledge(
+            open_database(db=Path(db), memory_limit=settings.reader.memory_limit), settings, root, engine=engine
+        )
     place = Path(out) if out is not None else Path(root or "") / settings.paths.out
-    return Knowledge(open_database(out=place), settings, root, engine=engine)
+    return Knowledge(open_database(out=place, memory_limit=settings.reader.memory_limit), settings, root, engine=engine)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..store.database import HNSW_PAYS
+from ..store.database import HNSW_PAYS, OutOfMemoryError
 from .engine import Scores
 from .lexical import numbers
 
@@ -24,11 +24,14 @@ FROM windows {narrowed} GROUP BY chunk_id ORDER BY cosine DESC, chunk_id LIMIT {
 _NARROWED = "WHERE chunk_id IN (SELECT chunk_id FROM chunks c JOIN documents d USING (document_id) WHERE {where})"
 
 _HNSW_SQL = """
-SELECT chunk_id, max(1 - distance) AS cosine FROM (
-    SELECT chunk_id, array_cosine_distance(vector, ?::VARCHAR::FLOAT[{dimension}]) AS distance
-    FROM windows ORDER BY distance LIMIT {windows}
-) GROUP BY chunk_id ORDER BY cosine DESC, chunk_id LIMIT {limit}
+SELECT chunk_id, max(1 - distance) AS cosine FROM ({nearest})
+GROUP BY chunk_id ORDER BY cosine DESC, chunk_id LIMIT {limit}
 """
+
+_NEAREST_SQL = """(
+    SELECT chunk_id, array_cosine_distance(vector, ?::VARCHAR::FLOAT[{dimension}]) AS distance
+    FROM {schema}.windows ORDER BY distance LIMIT {windows}
+)"""
 
 _PASSAGE_SQL = """
 SELECT chunk_id, arg_max(char_start, array_inner_product(vector, ?::VARCHAR::FLOAT[{dimension}]))
@@ -42,8 +45,16 @@ def top(database: Database, vector: Sequence[float], *, where: str, parameters: 
     hnsw = database.has_vss and database.meta.get("hnsw") == "true" and int(database.meta["windows"]) >= HNSW_PAYS
     if where == "true" and hnsw:
         # a chunk may hold many of the nearest windows
-        sql = _HNSW_SQL.format(dimension=dimension, windows=limit * 8, limit=limit)
-        return database.rows(sql, [as_text(vector)])
+        nearest = " UNION ALL ".join(
+            _NEAREST_SQL.format(dimension=dimension, schema=shard.schema, windows=limit * 8)
+            for shard in database.shards
+        )
+        try:
+            return database.rows(
+                _HNSW_SQL.format(nearest=nearest, limit=limit), [as_text(vector)] * len(database.shards)
+            )
+        except OutOfMemoryError:
+            database.without_index()
     narrowed = "" if where == "true" else _NARROWED.format(where=where)
     sql = _EXACT_SQL.format(dimension=dimension, narrowed=narrowed, limit=limit)
     return database.rows(sql, [as_text(vector), *parameters])

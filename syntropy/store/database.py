@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -15,10 +16,13 @@ from ..contract.errors import DatabaseError
 from ..contract.published import DATABASE, PUBLISHING, Manifest, locate, log_beside, read_manifest
 from ..contract.schema import META, SCHEMA_VERSION, database_tables
 from ..contract.shards import STRIDE, shard_file
-from ..contract.synonyms import synonym_groups
 from .extensions import extension_path, load_extension
 
 _ATTACHED = "knowledge"
+
+
+class OutOfMemoryError(DatabaseError):
+    """A question needs more memory than it was granted."""
 
 
 class Shard(NamedTuple):
@@ -36,7 +40,9 @@ class Database:
     """One read-only connection. `meta` holds the build's facts; `path` is the file it reads, the catalogue where the
     documents lie in shards: then its tables and those of all shards are seen as one."""
 
-    def __init__(self, path: Path, *, manifest: Manifest | None = None, vss: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, manifest: Manifest | None = None, vss: bool = False, memory_limit: str = "1GB"
+    ) -> None:
         """Open and check. Raises DatabaseError: missing, truncated, of another schema, or stale in-process."""
         self.path = path
         self.manifest = manifest
@@ -61,7 +67,7 @@ class Database:
                 # to the same path would share one view of it, and a new publication could not be opened beside it
                 config={
                     "threads": 1,
-                    "memory_limit": "1GB",
+                    "memory_limit": memory_limit,
                     "autoinstall_known_extensions": "false",
                     "autoload_known_extensions": "false",
                 },
@@ -73,6 +79,8 @@ class Database:
             self._local = threading.local()
             self._home = _ATTACHED
             self._attach(path, _ATTACHED)
+            self.notice = ""
+            """What answers should say of it."""
             self.meta: dict[str, str] = self._meta(_ATTACHED)
             self.shards = self._shards()
             self._connection.execute("SET enable_external_access = false; SET lock_configuration = true")
@@ -136,8 +144,8 @@ class Database:
 
     @cached_property
     def synonym_groups(self) -> tuple[tuple[str, ...], ...]:
-        """Groups of stemmed synonyms: the built-in ones and the project's."""
-        return synonym_groups(json.loads(self.meta.get("synonyms", "{}")))
+        """Groups of stemmed synonyms: the built-in ones and the project's, stemmed by the build."""
+        return tuple(tuple(group) for group in json.loads(self.meta["synonym_groups"]))
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query; damage found while reading is a DatabaseError. Any thread may ask."""
@@ -152,11 +160,21 @@ class Database:
             return fetch(self._cursor().execute(sql, list(parameters)))
         except duckdb.ConnectionException as error:
             raise DatabaseError(f"{self.path} is closed", hint="open it again") from error
+        except duckdb.OutOfMemoryException as error:
+            raise OutOfMemoryError(
+                f"the question needs more memory than reader.memory_limit grants ({str(error).splitlines()[0]})",
+                hint="raise reader.memory_limit",
+            ) from error
         except (duckdb.IOException, duckdb.InternalException, duckdb.SerializationException) as error:
             raise DatabaseError(
                 f"{self.path} is damaged: {str(error).splitlines()[0]}",
                 hint="run `syntropy verify`, then `syntropy build --full`",
             ) from error
+
+    def without_index(self) -> None:
+        """The vector index does not fit into the memory granted: from now on vectors are scanned."""
+        self.has_vss = False
+        self.notice = "the vector index needs more memory than reader.memory_limit grants: all vectors were scanned"
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         """This thread's cursor: a connection answers one query at a time."""
@@ -184,25 +202,25 @@ def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
 
 
-def open_database(*, out: Path | None = None, db: Path | None = None) -> Database:
+def open_database(*, out: Path | None = None, db: Path | None = None, memory_limit: str = "1GB") -> Database:
     """A database by its published folder (`out`) or file (`db`); `vss` is loaded where it pays off.
 
-    Raises DatabaseError.
+    An index for vectors is used where `memory_limit` (as DuckDB writes sizes) has room for it. Raises DatabaseError.
     """
     folder = out if db is None else db.parent if db.name == DATABASE else None
     for _ in range(_ATTEMPTS - 1):
         manifest = read_manifest(folder) if folder else None
         try:
-            return _opened(manifest, out, db)
+            return _opened(manifest, out, db, memory_limit)
         except DatabaseError:
             if folder is None or read_manifest(folder) == manifest:
                 raise
-    return _opened(read_manifest(folder) if folder else None, out, db)
+    return _opened(read_manifest(folder) if folder else None, out, db, memory_limit)
 
 
-def _opened(manifest: Manifest | None, out: Path | None, db: Path | None) -> Database:
+def _opened(manifest: Manifest | None, out: Path | None, db: Path | None, memory_limit: str) -> Database:
     if db is not None:
-        return Database(db, manifest=manifest)
+        return Database(db, manifest=manifest, memory_limit=memory_limit)
     assert out is not None
     if manifest is None:
         bare = out / DATABASE
@@ -214,8 +232,24 @@ def _opened(manifest: Manifest | None, out: Path | None, db: Path | None) -> Dat
             f"{out} holds no published knowledge", hint="run `syntropy build`, or name a folder with --out"
         )
     windows = int(manifest.facts.get("tables", {}).get("windows", {}).get("rows", 0))
-    hnsw = manifest.facts.get("hnsw") is True and windows >= HNSW_PAYS
-    return Database(locate(out, DATABASE), manifest=manifest, vss=hnsw)
+    dimension = int(manifest.facts.get("model", {}).get("dimension") or 384)
+    fits = windows * (4 * dimension + HNSW_BYTES) <= HNSW_SHARE * in_bytes(memory_limit)
+    hnsw = manifest.facts.get("hnsw") is True and windows >= HNSW_PAYS and fits
+    return Database(locate(out, DATABASE), manifest=manifest, vss=hnsw, memory_limit=memory_limit)
+
+
+def in_bytes(size: str) -> float:
+    """A size as DuckDB writes it ("1GB", "512 MiB") in bytes; a share of the machine's memory ("50%") of 1 GB."""
+    number, unit = re.fullmatch(r"\s*([\d.]+)\s*([a-zA-Z%]*)\s*", size).groups()  # type: ignore[union-attr]
+    factors = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "%": 1e7}
+    return float(number) * factors.get(unit[:1].upper(), 1.0)
+
+
+HNSW_BYTES = 150
+"""Of the index, for each vector besides its numbers: 1,686 with 384 dimensions (measured)."""
+
+HNSW_SHARE = 0.8
+"""Of the memory granted, at most for the index: it cannot be spilled, and the rest of a question needs some."""
 
 
 _ATTEMPTS = 3

@@ -103,11 +103,15 @@ def make_note(project: Path, seen: Seen, *, started: float, now: float) -> str:
     since = int(started * 1e9)
     noted: dict[str, list[Any]] = {}
     for path, digest in sorted(seen.files.items()):
-        size, mtime = _stat(project / path)
+        size, mtime = _stat(f"{project}/{path}")  # a Path a file would cost as much as all the rest
         known = digest or _sha256(project / path)
         noted[path] = [size, mtime, known] if mtime < since else [-1, -1, known]
-    walked = [*seen.files, *seen.others]
-    folders = {""} | {parent for path in walked for parent in _parents(path.rstrip("/"))}
+    folders = {""}
+    for path in (*seen.files, *seen.others):
+        folder = path.rstrip("/").rpartition("/")[0]
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
     folders = {folder for folder in folders if not (project / folder).is_symlink()}
     return json.dumps(
         {
@@ -131,18 +135,13 @@ def make_note(project: Path, seen: Seen, *, started: float, now: float) -> str:
 def is_untouched(project: Path, note: dict[str, Any]) -> bool:
     """Are size and time of every noted file, folder and setting as noted? Reads nothing but those."""
     return (
-        all(_stat(project / path) == (size, mtime) for path, (size, mtime, _) in note["files"].items())
+        all(_stat(f"{project}/{path}") == (size, mtime) for path, (size, mtime, _) in note["files"].items())
         and all(_stat(project / folder)[1] == mtime for folder, mtime in note["folders"].items())
         and all(_stat(project / path) == (size, mtime) for path, (size, mtime, _) in note.get("watched", {}).items())
     )
 
 
-def _parents(path: str) -> list[str]:
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: n + 1]) for n in range(len(parts))]
-
-
-def _stat(path: Path) -> tuple[int, int]:
+def _stat(path: Path | str) -> tuple[int, int]:
     """(bytes, time of change in ns); -1 where there is nothing."""
     try:
         info = os.stat(path)
@@ -154,7 +153,7 @@ def _stat(path: Path) -> tuple[int, int]:
 def _changed_files(project: Path, noted: dict[str, list[Any]]) -> list[str]:
     changed = []
     for path, (size, mtime, digest) in noted.items():
-        now = _stat(project / path)
+        now = _stat(f"{project}/{path}")
         if now == (size, mtime):
             continue
         if (now[0] != size and size >= 0) or not digest or _sha256(project / path) != digest:

@@ -247,7 +247,7 @@ def test_what_counts_as_changed(project):
 
 def test_a_file_changed_while_the_build_ran_is_stale(project, monkeypatch):
     root = project(DOCS)
-    import pipeline.engine.steps as module
+    import pipeline.engine.linked as module
 
     original = module.link_mentions
 

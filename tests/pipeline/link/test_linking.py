@@ -1,5 +1,7 @@
 """Relations with a closed vocabulary; what dangles is a diagnostic; drift can be recounted."""
 
+from typing import NamedTuple
+
 import polars as pl
 
 from pipeline.extract.catalog import unique_keys, unique_labels
@@ -7,13 +9,22 @@ from pipeline.extract.extraction import extract_texts
 from pipeline.ground.tables import from_rows
 from pipeline.link.drift import measure_drift
 from pipeline.link.duplicates import duplicate_relations
-from pipeline.link.linking import link_mentions
+from pipeline.link.linking import link_diagnostics, link_mentions
 from pipeline.link.similar import similar_documents
+from pipeline.link.targets import Resolver
 from pipeline.sources.project import ProjectConnector
 from pipeline.sources.protocol import SourceText
 from syntropy.contract.config import LinkConfig, SecretsConfig, SourcesConfig
 from syntropy.contract.schema import RELATIONS, SOURCES, WINDOWS
 from syntropy.contract.vocabulary import RELATION_TYPES
+
+
+class Linked(NamedTuple):
+    """What the stage makes of mentions."""
+
+    relations: pl.DataFrame
+    diagnostics: pl.DataFrame
+    checked: int
 
 
 def linked(root):
@@ -23,8 +34,10 @@ def linked(root):
     tables = extract_texts(texts, SecretsConfig())
     documents, clashes = unique_keys(tables.documents.sort("document"))
     rules = unique_labels(tables.rules.sort("document", "line"))
-    links = link_mentions(documents, tables.mentions, rules, from_rows(SOURCES, found.files))
-    return documents, links, clashes
+    sources = from_rows(SOURCES, found.files)
+    links = link_mentions(Resolver(documents, rules, sources), documents, tables.mentions)
+    told = link_diagnostics(documents, links.unresolved, rules, sources)
+    return documents, Linked(links.relations, told, links.checked), clashes
 
 
 def edges(links):
