@@ -10,11 +10,14 @@ from benchmarks import (
     cli,
     embedding,
     encoder,
+    federation,
     growth,
     house,
+    incremental,
     notes,
     quality,
     scale,
+    shards,
     speed,
 )
 
@@ -26,6 +29,9 @@ ALL = {
     "house": house.main,
     "build": build.main,
     "scale": scale.main,
+    "incremental": incremental.main,
+    "shards": shards.main,
+    "federation": federation.main,
     "quality": quality.main,
     "quality-small": quality.small,
     "speed": speed.main,
@@ -53,5 +59,8 @@ if __name__ == "__main__":
         "answers",
         "build",
         "scale",
+        "incremental",
+        "shards",
+        "federation",
     ):
         ALL[name]()

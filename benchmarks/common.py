@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import platform
@@ -9,7 +10,10 @@ import resource
 import shutil
 import subprocess
 import sys
+import tarfile
+import threading
 import time
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,26 +24,90 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 
 class Run(NamedTuple):
-    """One process: wall and CPU seconds (children included), peak resident memory in MB, its output."""
+    """One process: wall seconds; CPU seconds with all it started, and its own; peak resident memory in MB of itself, of
+    its largest worker, and of all at once; its output."""
 
     wall: float
     cpu: float
+    own_cpu: float
     peak_mb: float
+    worker_mb: float
+    all_mb: float
     output: str
 
 
 def run(arguments: list[str], **env: str) -> Run:
-    """Run a process to its end and measure it; raises where it fails."""
+    """Run a process to its end, and whatever it started, and measure them; raises where it fails."""
+    _adopt_orphans()
     started = time.perf_counter()
     process = subprocess.Popen(
-        arguments, cwd=ROOT, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        arguments,
+        cwd=ROOT,
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
-    output, errors = process.stdout.read(), process.stderr.read()
+    peaks = _Peaks(process.pid)
+    output, errors = _read(process)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
+    own = cpu = usage.ru_utime + usage.ru_stime
+    while True:  # workers whose parent is gone are ours now
+        try:
+            _, _, theirs = os.wait4(-1, 0)
+        except ChildProcessError:
+            break
+        cpu += theirs.ru_utime + theirs.ru_stime
+    peaks.stop()
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         raise RuntimeError(f"{arguments}: {errors[-800:]}")
-    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
+    return Run(wall, cpu, own, usage.ru_maxrss / 1024, peaks.worker, peaks.all, output)
+
+
+def _read(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Both outputs, read side by side."""
+    errors: list[str] = []
+    reader = threading.Thread(target=lambda: errors.append(process.stderr.read() if process.stderr else ""))
+    reader.start()
+    output = process.stdout.read() if process.stdout else ""
+    reader.join()
+    return output, "".join(errors)
+
+
+def _adopt_orphans() -> None:
+    """Processes whose parent ends become children of this one (Linux), so that their time can be told."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+class _Peaks:
+    """Resident memory of a session's processes, looked at five times a second."""
+
+    def __init__(self, session: int) -> None:
+        self._session, self._done = session, threading.Event()
+        self.worker = self.all = 0.0
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more looks."""
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        page = os.sysconf("SC_PAGE_SIZE") / 2**20
+        while not self._done.wait(0.2):
+            sizes = []
+            for place in Path("/proc").glob("[0-9]*"):
+                try:
+                    fields = (place / "stat").read_text().rpartition(")")[2].split()
+                    if int(fields[3]) == self._session:
+                        sizes.append((int(place.name) == self._session, int(fields[21]) * page))
+                except (OSError, IndexError, ValueError):
+                    continue
+            self.all = max(self.all, sum(size for _, size in sizes))
+            self.worker = max([self.worker, *(size for is_main, size in sizes if not is_main)])
 
 
 def syntropy(*arguments: str, **env: str) -> Run:
@@ -74,6 +142,23 @@ def save(name: str, result: dict[str, Any]) -> None:
     text = json.dumps({"machine": machine(), **result}, indent=2) + "\n"
     (RESULTS / f"{name}.json").write_text(text)
     print(name, json.dumps(result, indent=2))
+
+
+def aws_pages(folder: Path) -> list[tuple[str, bytes]]:
+    """(path, text) of all 29,152 pages of AWS's documentation, by name."""
+    with tarfile.open(DATA / "corpora/aws-documentation.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    pages = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    return [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in pages]
+
+
+def written(root: Path, pages: Iterable[tuple[str, bytes]], config: str = "[embed]\nenabled = false\n") -> Path:
+    """A project of these pages, for words only."""
+    for path, text in pages:
+        target = root / "docs" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text)
+    return configured(root, config)
 
 
 def aws_docs_small(target: Path) -> Path:
