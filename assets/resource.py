@@ -28,7 +28,11 @@ def build_resource(project: Path, out: str = "") -> dg.ResourceDefinition:
         workspace = make_workspace(project, out, full=context.resource_config["full"])
         started = time.time()
         with build_lock(workspace.cache), build_lock(workspace.out):
-            yield Build(workspace, synced_at=synced_at(), source_date=source_date(), started=started)
+            made = Build(workspace, synced_at=synced_at(), source_date=source_date(), started=started)
+            try:
+                yield made
+            finally:
+                made.close()
 
     return build
 

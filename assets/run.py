@@ -122,17 +122,25 @@ def _build(build: Build, *, words_first: bool) -> BuildReport:
     if waiting:
         files = build.scan.files
         to_read = set(changed) if workspace.fresh_only else {f.path for f in files if f.status == "indexed"}
-        parallel.warm_up(sum(f.bytes for f in files if f.path in to_read))
+        parallel.limit_workers(1 if build.config.build.engine == "serial" else build.config.build.workers)
+        if build.config.build.engine == "processes":
+            parallel.warm_up(sum(f.bytes for f in files if f.path in to_read))
+        first = None
         try:
             if words_first and build.config.embed.enabled and _nothing_published(workspace):
                 words = replace(workspace, config=without_vectors(build.config), vectors_follow=True)
-                _run_dagster(_begun(words, build.started, reporter, build.scan))
+                first = _begun(words, build.started, reporter, build.scan)
+                _run_dagster(first)
+                first.close()
                 reporter.say(
                     f"published {workspace.out}: `syntropy search` finds words now, meaning when the vectors are made"
                 )
             _prepare_model(build, waiting)
             steps = _run_dagster(build)
         finally:
+            for one in (first, build):
+                if one is not None:
+                    one.close()
             parallel.shutdown()
     counts = counted(workspace)
     outcome = "published" if waiting else "up-to-date"

@@ -54,11 +54,8 @@ def run(arguments: list[str], **env: str) -> Run:
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     own = cpu = usage.ru_utime + usage.ru_stime
-    while True:  # workers whose parent is gone are ours now
-        try:
-            _, _, theirs = os.wait4(-1, 0)
-        except ChildProcessError:
-            break
+    for pid in iter(lambda: _orphan_of(process.pid), 0):  # workers whose parent is gone are ours now
+        theirs = os.wait4(pid, 0)[2]
         cpu += theirs.ru_utime + theirs.ru_stime
     peaks.stop()
     if os.waitstatus_to_exitcode(status) not in (0, 1):
@@ -79,6 +76,18 @@ def _read(process: subprocess.Popen[str]) -> tuple[str, str]:
 def _adopt_orphans() -> None:
     """Processes whose parent ends become children of this one (Linux), so that their time can be told."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def _orphan_of(session: int) -> int:
+    """A child of ours in the session of a process that has ended; 0 where there is none."""
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == os.getpid() and int(fields[3]) == session:
+            return int(place.name)
+    return 0
 
 
 class _Peaks:

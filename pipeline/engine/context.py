@@ -135,10 +135,10 @@ class Build:
 
     @cached_property
     def workers(self) -> Workers:
-        """Who works on shards; nobody is asked before there is work."""
-        from pipeline.workers.workers import make_workers
+        """Who works on shards: this process, where there is one. Raises what `make_workers` raises."""
+        from pipeline.workers.workers import SerialWorkers, make_workers
 
-        return make_workers(self.config.build)
+        return make_workers(self.config.build) if self.shards > 1 else SerialWorkers()
 
     def close(self) -> None:
         """Let go of the workers."""
@@ -208,7 +208,9 @@ class Build:
 
     def part_inputs(self, stage: Stage, shard: int) -> str:
         """The digest of all that decides a shard's part of a stage: its part of what is in parts, the rest whole."""
-        found = [self.method_of(stage), str(shard), *stage.outside(self)]
+        own = stage.of_shards or stage.config
+        config = self.config.canonical_json(*own) if own else ""
+        found = [stage.name, code_digest(), config, *self._split(stage), str(shard)]
         for source, table in stage.inputs:
             record = self.records.get(source)
             assert record is not None  # the stage's own inputs were known

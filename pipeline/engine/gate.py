@@ -7,7 +7,7 @@ Publishing demands one for each artifact that will be visible, whoever asks for 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,7 @@ from pipeline.ground.digests import code_digest, digest, known_sha256
 from syntropy.contract.config import Config
 from syntropy.contract.errors import BuildError
 from syntropy.contract.files import write_text
-from syntropy.contract.published import DATABASE, INDEX_MD, read_manifest
+from syntropy.contract.published import DATABASE, INDEX_MD, artifact_of, read_manifest
 
 _FILE = "checks.json"
 
@@ -83,7 +83,7 @@ def run_check(check: Check, build: Build) -> CheckResult:
     Raises BuildError where the artifact was never made.
     """
     workspace, path = build.workspace, place_of(build, check.artifact)
-    key = key_of(check, workspace, path)
+    key = key_of(check, workspace, path, database_files(build) if check.each else ())
     former = passed_before(check, workspace, key)
     if former is not None:
         return CheckResult(True, {**former, "unchanged since it passed": True})
@@ -107,8 +107,9 @@ def _run_each(check: Check, build: Build, files: list[Path]) -> tuple[CheckResul
     figures: dict[str, Any] = {}
     for file in files:
         own = found[file].figures if file in found else passed[keys[file]]
-        for name, value in own.items():  # counts add up, and of names the first one will do
-            figures[name] = figures.get(name, 0) + value if isinstance(value, int) else figures.get(name) or value
+        for name, value in own.items():  # numbers add up, and of words the first ones will do
+            is_number = isinstance(value, int | float)
+            figures[name] = figures.get(name, 0) + value if is_number else figures.get(name) or value
     kept = {
         keys[file]: found[file].figures if file in found else passed[keys[file]]
         for file in files
@@ -123,11 +124,12 @@ def _checked(task: tuple[str, Path, Config, Path]) -> tuple[Path, CheckResult]:
     return path, check.run(Subject(path, config, root))
 
 
-def key_of(check: Check, workspace: Workspace, path: Path) -> str:
-    """Under what an outcome for the artifact at `path` is recorded. Raises BuildError where there is none."""
-    if not path.is_file():
+def key_of(check: Check, workspace: Workspace, path: Path, parts: Sequence[Path] = ()) -> str:
+    """Under what an outcome for the artifact at `path` is recorded, or for its `parts`. Raises BuildError for none."""
+    found = list(parts) or [path]
+    if not all(one.is_file() for one in (path, *found)):
         raise BuildError(f"{check.artifact} was neither staged nor published", hint="materialize it first")
-    return _key(check, workspace, known_sha256(path, workspace.cache))
+    return _key(check, workspace, [known_sha256(one, workspace.cache) for one in found])
 
 
 def passed_before(check: Check, workspace: Workspace, key: str) -> dict[str, Any] | None:
@@ -151,11 +153,14 @@ def record(
     write_text(_file(workspace), json.dumps({**_recorded(workspace), check.name: entry}, sort_keys=True, default=str))
 
 
-def refuse_unchecked(workspace: Workspace, place: Callable[[str], Path]) -> None:
-    """Raises BuildError where a check has no recorded pass for what is about to be visible at `place(artifact)`."""
+def refuse_unchecked(workspace: Workspace, place: Callable[[str], Path], parts: Sequence[Path]) -> None:
+    """Raises BuildError where a check has no recorded pass for what is about to be visible at `place(artifact)`.
+
+    `parts`: the files of the database that hold documents.
+    """
     recorded = _recorded(workspace)
     for check in CHECKS:
-        key = key_of(check, workspace, place(check.artifact))
+        key = key_of(check, workspace, place(check.artifact), parts if check.each else ())
         former = recorded.get(check.name)
         if former is None or former["key"] != key:
             raise BuildError(
@@ -175,17 +180,20 @@ def failure(check: Check, figures: Mapping[str, Any]) -> BuildError:
 def unchecked(workspace: Workspace) -> list[str]:
     """Names of checks without a recorded pass for what is published."""
     manifest, recorded = read_manifest(workspace.out), _recorded(workspace)
-    names = []
+    unpassed = []
     for check in CHECKS:
         former = recorded.get(check.name)
-        sha256 = manifest.artifacts.get(check.artifact, (0, ""))[1] if manifest else ""
-        if former is None or not former["passed"] or former["key"] != _key(check, workspace, sha256):
-            names.append(check.name)
-    return names
+        artifacts = manifest.artifacts if manifest else {}
+        shards = sorted(name for name in artifacts if name != DATABASE and artifact_of(name) == DATABASE)
+        names = shards if check.each and shards else [check.artifact]
+        sums = [artifacts.get(name, (0, ""))[1] for name in names]
+        if former is None or not former["passed"] or former["key"] != _key(check, workspace, sums):
+            unpassed.append(check.name)
+    return unpassed
 
 
-def _key(check: Check, workspace: Workspace, sha256: str) -> str:
-    return digest(check.name, code_digest(), sha256, check.inputs(workspace))
+def _key(check: Check, workspace: Workspace, sha256: Sequence[str]) -> str:
+    return digest(check.name, code_digest(), *sha256, check.inputs(workspace))
 
 
 def _file(workspace: Workspace) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
 import polars as pl
@@ -32,7 +33,8 @@ def link_shards(build: Build, inputs: Inputs, documents: pl.DataFrame) -> Linked
     """Resolve the mentions of shards in which something changed; `documents` without their texts, of all shards."""
     records, former = build.records, inputs.former_record
     rules, sources = inputs.only("rules", "label", "document"), inputs.only("sources", "package", "path")
-    names = digest(*(packed(f).hex() for f in (documents.select(RESOLVED_BY), rules, sources)))
+    frames = (documents.select(RESOLVED_BY), rules, sources)
+    names = digest(*(hashlib.sha256(packed(frame)).hexdigest() for frame in frames))
     mentions = inputs.parts("mentions")
     keys = [digest(build.method_of(stage_named("relations")), names, part.sha256) for part in mentions]
     known = former.facts.get(KEYS, []) if former else []

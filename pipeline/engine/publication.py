@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.engine import gate
-from pipeline.engine.artifacts import files_of, place_of, require_staged
+from pipeline.engine.artifacts import database_files, files_of, place_of, require_staged
 from pipeline.engine.context import Build
 from pipeline.engine.facts import manifest_facts
 from pipeline.engine.history import record_published
@@ -43,7 +43,7 @@ def publish_build(build: Build) -> tuple[bool, dict[str, Any]]:
             assert record is not None  # or it would have been refused
             require_staged(build, stage, record)
             staged.append(stage.artifact)
-    gate.refuse_unchecked(build.workspace, lambda name: place_of(build, name))
+    gate.refuse_unchecked(build.workspace, lambda name: place_of(build, name), database_files(build))
     if staged:
         _publish_staged(build, inputs, staged)
     copied = _copy_index(build)

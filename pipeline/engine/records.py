@@ -97,18 +97,15 @@ class Records:
         self._known[stage] = stamp, record
         return record
 
-    def table(
-        self, stage: str, name: str, *, only: Sequence[str] = (), without: Sequence[str] = (), part: int | None = None
-    ) -> pl.DataFrame:
-        """A table of a stage's last record, or one part of it; `only` some columns, or `without` some.
+    def table(self, stage: str, name: str, *, only: Sequence[str] = (), without: Sequence[str] = ()) -> pl.DataFrame:
+        """A table of a stage's last record; `only` some columns, or `without` some.
 
         Raises BuildError where the stage never ran.
         """
         record = self.get(stage)
         if record is None:
             raise BuildError(f"stage {stage} has no tables yet", hint="build it first, or run `syntropy build`")
-        parts = record.tables[name] if part is None else [record.tables[name][part]]
-        return self.read(parts, only=only, without=without)
+        return self.read(record.tables[name], only=only, without=without)
 
     def read(self, parts: Sequence[Part], *, only: Sequence[str] = (), without: Sequence[str] = ()) -> pl.DataFrame:
         """Parts of a table, one below the other."""

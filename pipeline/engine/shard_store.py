@@ -16,7 +16,8 @@ from pipeline.engine import shard_work
 from pipeline.engine.context import Build
 from pipeline.engine.records import Receipt, Records
 from pipeline.engine.sharded import made_from
-from pipeline.ground.digests import digest
+from pipeline.engine.tasks import naming
+from pipeline.ground.digests import digest, known_sha256
 from pipeline.store.inverted_index import averages_of
 from pipeline.store.numbers import number_documents
 from pipeline.store.writer import Stored, added, write_catalogue
@@ -50,7 +51,8 @@ def _store(task: _Store) -> Receipt:
     task.target.parent.mkdir(parents=True, exist_ok=True)
     temporary = task.target.with_name(f".{task.target.name}.{os.getpid()}.tmp")
     temporary.unlink(missing_ok=True)
-    stored = shard_work.store_shard(temporary, records, **task.arguments)
+    with naming(task):
+        stored = shard_work.store_shard(temporary, records, **task.arguments)
     temporary.replace(task.target)
     receipt = Receipt(task.shard, task.inputs, {}, {**stored, "sha256": file_sha256(task.target)})
     records.sign("search_database", receipt)
@@ -134,8 +136,8 @@ def _link(build: Build, folder: Path, number: int, sha256: str) -> bool:
     if manifest is None or manifest.artifacts.get(name, (0, ""))[1] != sha256:
         return False
     source, target = locate(build.workspace.out, name), folder / name
-    if not source.is_file():
-        return False
+    if not source.is_file() or known_sha256(source, build.workspace.cache) != sha256:
+        return False  # gone, or damaged since
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     try:

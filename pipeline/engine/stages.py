@@ -70,6 +70,8 @@ class Stage:
     artifact: str = ""
     split: bool = False
     """Is it done shard by shard, and are its tables in parts, where there is more than one shard?"""
+    of_shards: tuple[str, ...] = ()
+    """Of `config`, what decides a shard's part, where that is not all."""
     group: str = "knowledge"
     kinds: tuple[str, ...] = ("polars",)
     shown: tuple[str, ...] = ()
@@ -186,6 +188,7 @@ STAGES: tuple[Stage, ...] = (
         config=("ranking", "store", "embed.enabled", "project", "synonyms", *SCORES_OF),
         outside=lambda build: build.outside_of_database,
         split=True,
+        of_shards=("ranking", "store", "embed.enabled"),
         artifact=DATABASE,
         group="artifacts",
         kinds=("duckdb",),

@@ -6,7 +6,8 @@ whoever finds the receipt need not do the task again, and doing it twice gives t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.engine.records import Receipt, Records
 from pipeline.ground import parallel
 from pipeline.ground.tables import conform
+from syntropy.contract.errors import BuildError, SyntropyError
 from syntropy.contract.schema import TABLES
 
 if TYPE_CHECKING:
@@ -42,12 +44,26 @@ class Task:
         return f"shard {self.shard} of {self.stage}"
 
 
+@contextmanager
+def naming(task: object) -> Iterator[None]:
+    """Whatever goes wrong in the body is an error that names the task."""
+    try:
+        yield
+    except SyntropyError:
+        raise
+    except Exception as error:
+        raise BuildError(
+            f"{task} failed: {type(error).__name__}: {error}",
+            hint="what is published stays; build again, or `syntropy build --full`, which uses no cache",
+        ) from error
+
+
 def run_task(task: Task) -> Receipt:
     """Do it, unless it was done."""
     records = Records(task.folder)
     if known := records.receipt(task.stage, task.shard, task.inputs):
         return known
-    with parallel.alone():
+    with parallel.alone(), naming(task):
         tables, facts = task.work(records, **task.arguments)
     parts = {
         name: records.write(task.stage, name, conform(TABLES[name], frame, unique=name not in task.unsettled))

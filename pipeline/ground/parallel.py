@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -52,7 +53,7 @@ def map_batches(
             progress(done, total)
         return found
 
-    if total < MIN_CHARS or workers < 2 or _alone:
+    if total < MIN_CHARS or workers < 2 or _alone.get():
         for batch in batches:
             yield result(work(batch))
         return
@@ -86,25 +87,30 @@ def warm_up(total: int) -> None:
             _pool().submit(_started)
 
 
-def submit(work: Callable[[Item], Result], item: Item, *, workers: int) -> Future[Result]:
-    """Work for one of the processes, of which there may be so many, if none were started yet."""
-    global _wanted
-    _wanted = workers
+def submit(work: Callable[[Item], Result], item: Item) -> Future[Result]:
+    """Work for one of the processes."""
     return _pool().submit(work, item)
+
+
+def limit_workers(workers: int) -> None:
+    """So many processes from now on; 0: by the machine. Those of another number end."""
+    global _wanted
+    if workers != _wanted:
+        shutdown()
+        _wanted = workers
 
 
 @contextmanager
 def alone() -> Iterator[None]:
     """Whatever is mapped in the body stays in this process: it is one of many already."""
-    global _alone
-    former, _alone = _alone, True
+    token = _alone.set(True)
     try:
         yield
     finally:
-        _alone = former
+        _alone.reset(token)
 
 
-_alone = False
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 _wanted = 0
 """Processes of the pool; 0: by the machine."""

@@ -8,14 +8,15 @@ from functools import cached_property
 import polars as pl
 
 from syntropy.contract.schema import WINDOWS, Table
-from syntropy.contract.shards import STRIDE, home_of, shard_of
+from syntropy.contract.shards import STRIDE, home_of
 from syntropy.contract.text import name_of
 
 
 def number_documents(uids: pl.Series, shards: int = 1) -> pl.DataFrame:
     """`document`, `shard`, `document_id` of all these documents, by number; each shard's count from its own first."""
-    homes = pl.Series("home", [home_of(uid) for uid in uids], dtype=pl.UInt64)
-    of_shard = pl.Series("shard", [shard_of(uid, shards) for uid in uids], dtype=pl.Int32)
+    places = [home_of(uid) for uid in uids]
+    homes = pl.Series("home", places, dtype=pl.UInt64)
+    of_shard = pl.Series("shard", [home * shards >> 64 for home in places], dtype=pl.Int32)
     frame = pl.DataFrame([uids.alias("document"), homes, of_shard]).sort("home", "document")
     within = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("shard")
     return frame.select("document", "shard", (pl.col("shard") * STRIDE + within).cast(pl.Int32).alias("document_id"))

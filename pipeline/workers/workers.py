@@ -27,10 +27,8 @@ class Workers(Protocol):
 
     name: str
 
-    def map(
-        self, work: Callable[[Task], Result], tasks: Sequence[Task], *, needs: dict[str, float] | None = None
-    ) -> Iterator[Result]:
-        """`work(task)` of each, as they are done. `work` must be importable; `needs`: resources a worker must have.
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+        """`work(task)` of each, as they are done. `work` must be importable.
 
         Raises what a task raises, and BuildError where its worker was lost time and again.
         """
@@ -46,7 +44,7 @@ def make_workers(config: BuildConfig) -> Workers:
     if config.engine == "ray":
         return RayWorkers(config.address, config.workers)
     if config.engine == "processes" and parallel.worker_count(config.workers) > 1:
-        return ProcessWorkers(config.workers)
+        return ProcessWorkers()
     return SerialWorkers()
 
 
@@ -55,9 +53,7 @@ class SerialWorkers:
 
     name = "serial"
 
-    def map(
-        self, work: Callable[[Task], Result], tasks: Sequence[Task], *, needs: dict[str, float] | None = None
-    ) -> Iterator[Result]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Workers`."""
         return map(work, tasks)
 
@@ -70,12 +66,7 @@ class ProcessWorkers:
 
     name = "processes"
 
-    def __init__(self, workers: int = 0) -> None:
-        self._workers = parallel.worker_count(workers)
-
-    def map(
-        self, work: Callable[[Task], Result], tasks: Sequence[Task], *, needs: dict[str, float] | None = None
-    ) -> Iterator[Result]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Workers`. A process that dies takes the pool with it: what was not done is begun again."""
         from concurrent.futures import as_completed
         from concurrent.futures.process import BrokenProcessPool
@@ -85,7 +76,7 @@ class ProcessWorkers:
             return
         waiting = dict(enumerate(tasks))
         for attempt in range(1, ATTEMPTS + 1):
-            futures = {parallel.submit(work, task, workers=self._workers): number for number, task in waiting.items()}
+            futures = {parallel.submit(work, task): number for number, task in waiting.items()}
             try:
                 for future in as_completed(futures):
                     result = future.result()
@@ -131,11 +122,11 @@ class DaskWorkers:
                 f"no dask scheduler answers at {address}: {error}", hint="start one, or correct build.address"
             ) from error
 
-    def map(
-        self, work: Callable[[Task], Result], tasks: Sequence[Task], *, needs: dict[str, float] | None = None
-    ) -> Iterator[Result]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Workers`. Dask itself begins tasks of a lost worker again."""
-        futures = self._client.map(work, tasks, retries=ATTEMPTS - 1, pure=False, resources=needs)
+        if not tasks:
+            return
+        futures = self._client.map(work, tasks, pure=False)
         try:
             for future in self._dask.as_completed(futures, loop=self._client.loop):
                 try:
@@ -173,13 +164,12 @@ class RayWorkers:
                 f"no ray cluster answers at {address}: {error}", hint="start one, or correct build.address"
             ) from error
 
-    def map(
-        self, work: Callable[[Task], Result], tasks: Sequence[Task], *, needs: dict[str, float] | None = None
-    ) -> Iterator[Result]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Workers`. Ray itself begins tasks of a lost worker again."""
+        if not tasks:
+            return
         ray = self._ray
-        resources = {"num_gpus": needs["GPU"]} if needs else {}
-        remote = ray.remote(max_retries=ATTEMPTS - 1, **resources)(work)
+        remote = ray.remote(max_retries=ATTEMPTS - 1)(work)
         waiting = [remote.remote(task) for task in tasks]
         while waiting:
             done, waiting = ray.wait(waiting)

@@ -8,21 +8,23 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from syntropy.cli.output import print_json, printable, split, warn
-from syntropy.cli.place import federated, locate, opened
+from syntropy.cli.place import federated, locate, opened, owner_of
 from syntropy.contract.config import ChatConfig
 from syntropy.contract.distribution import install_command
 from syntropy.contract.errors import MissingDependencyError, SyntropyError, UsageError
+from syntropy.contract.published import DATABASE
 from syntropy.setup.clients import CLIENTS, address_of, client_config, remote_config, server_key
 from syntropy.setup.launcher import program
 
 if TYPE_CHECKING:
     from syntropy.chat.loop import Text, Turn, Used
+    from syntropy.read.knowledge import Knowledge
     from syntropy.tools.toolbox import Toolbox
 
 
@@ -154,8 +156,8 @@ def cite(given: argparse.Namespace) -> int:
     """0 if the citation holds in the build and in the working tree, 1 if not."""
     from syntropy.read.citations import standing
 
-    with opened(given) as knowledge:
-        found = standing(knowledge, given.citation)
+    with owner_of(given, given.citation) as (knowledge, citation):
+        found = standing(knowledge, citation)
     if given.json:
         print_json(found.as_dict())
     else:
@@ -179,11 +181,28 @@ def _toolbox(given: argparse.Namespace, groups: tuple[str, ...], *, section: str
     try:
         with publication.current() as edition:
             configured = getattr(edition.knowledge.config, section).tools
-            others = federated(given, edition.knowledge)
-        return Toolbox(publication, groups or configured, beside=others)
+            together = federated(given, edition.knowledge, "auto")
+        name = next(iter(together), "")
+        beside = {other: Publication(_opener(found)) for other, found in together.items() if other != name}
+        return Toolbox(publication, groups or configured, name=name, beside=beside)
     except BaseException:
         publication.close()
         raise
+
+
+def _opener(first: Knowledge) -> Callable[[], Knowledge]:
+    """Gives what is open already, then what lies in its place."""
+    from syntropy.read.knowledge import open_knowledge
+
+    waiting, path = [first], first.database.path
+
+    def opener() -> Knowledge:
+        if waiting:
+            return waiting.pop()
+        named = path.name == DATABASE
+        return open_knowledge(out=first.database.folder if named else None, db=None if named else path)
+
+    return opener
 
 
 def _endpoint(given: argparse.Namespace, settings: ChatConfig) -> tuple[str, str]:
@@ -202,10 +221,11 @@ def _arguments(given: argparse.Namespace, groups: tuple[str, ...]) -> list[str]:
     found = ["--project", str(root.resolve())] if root else []
     for name in ("out", "db"):
         if value := getattr(place, name):
-            found += [f"--{name}", str(Path(value).resolve())]
+            called = f"{place.name}=" if name == "db" and place.name else ""
+            found += [f"--{name}", f"{called}{Path(value).resolve()}"]
     if not found:
         found = ["--db", str(file.resolve())]
-    for name, value in place.beside.items():
+    for name, value in place.beside:
         found += ["--with", f"{name}={Path(value).resolve()}"]
     if "notes" in groups and root is None:
         warn("the tools of the group notes need a project: add --project")

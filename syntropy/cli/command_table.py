@@ -144,11 +144,13 @@ COMMANDS: tuple[Command, ...] = (
         _option("path", metavar="PATH", help="path, citation (path#L3-L9) or unique key"),
         _option("--lines", metavar="A-B", help="only these lines, from 1"),
         _option("--scope", choices=_SCOPES, default="", help="system: the path starts below .ce/"),
+        _BESIDE,
     ), json=True),
     Command("section", "reading.section", "Print the section under a heading.", 'section docs/faq.md "Tracking"',
             "reader", (
                 _option("path", metavar="PATH", help="path or unique key"),
                 _option("heading", metavar="HEADING", help="its text, anchor or a part of it"),
+                _BESIDE,
             ), json=True),
     Command("eval", "evaluating.run", "Measure retrieval quality on golden queries.", "eval questions.jsonl --misses",
             "reader", (
@@ -337,6 +339,7 @@ COMMANDS: tuple[Command, ...] = (
     ), json=True),
     Command("cite", "agents.cite", "Say whether a citation still holds.", "cite 'docs/faq.md#L3-L9'", "reader", (
         _option("citation", metavar="CITATION", help="path#L12-L17, with ~digest or without"),
+        _BESIDE,
     ), json=True),
     Command("drift", "reading.drift", "Show drift: claims that do not hold.", "drift", "reader", json=True),
     Command("verify", "reading.verify", "Check every artifact against the manifest.", "verify --out build", "reader",

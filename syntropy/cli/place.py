@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from syntropy.cli.output import printable, warn
 from syntropy.contract.config import find_project, load_config, require_project
-from syntropy.contract.errors import ProjectNotFoundError, UsageError
+from syntropy.contract.errors import ProjectNotFoundError, SyntropyError, UsageError
 
 if TYPE_CHECKING:
     from syntropy.notes.notebook import Notebook
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """`project`, `out` and `db` as given, or empty; at most one of the last two. `beside`: other databases by name."""
+    """`project`, `out` and `db` as given, or empty; at most one of the last two.
+
+    `name` of what is read, where it was given one; `beside`: (name, place) of other databases.
+    """
 
     project: str
     out: str
     db: str
-    beside: Mapping[str, str] = {}
+    name: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
 
     @property
     def root(self) -> Path:
@@ -57,16 +62,19 @@ def locate(given: argparse.Namespace) -> Place:
     two SYNTROPY_DB wins. Other commands ask two, "which project" and "where to", each with a variable of its own.
     """
     project, out = (str(getattr(given, name, None) or "") for name in ("project", "out"))
-    first, *more = [_named(text) for text in getattr(given, "db", None) or []] or [("", "")]
-    beside = dict([*more, *map(_named, getattr(given, "beside", None) or [])])
-    db = first[1]
+    given_db = getattr(given, "db", None) or []
+    if len(given_db) > 1 and not hasattr(given, "beside"):
+        raise UsageError(f"--db is given {len(given_db)} times", hint="give one; `search` and `serve` take several")
+    (name, db), *more = [_named(text) for text in given_db] or [("", "")]
+    beside = (*more, *map(_named, getattr(given, "beside", None) or []))
+    name = name if "=" in (given_db or [""])[0] else ""
     named = {name: os.environ.get(f"SYNTROPY_{name}", "") for name in ("PROJECT", "OUT", "DB")}
     if not hasattr(given, "db"):
         return Place(project or named["PROJECT"], (out or named["OUT"]) if hasattr(given, "out") else "", "")
     if not (project or out or db):
         project, db = named["PROJECT"], named["DB"]
         out = "" if db else named["OUT"]
-    return Place(project, out, db, beside)
+    return Place(project, out, db, name, beside)
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -79,16 +87,41 @@ def _named(text: str) -> tuple[str, str]:
     return (folder.resolve().parent if folder.resolve().name == "build" else folder.resolve()).name, text
 
 
-def federated(given: argparse.Namespace, knowledge: Knowledge) -> dict[str, Knowledge]:
-    """Databases to be searched together with it, by name: of `[federation]`, then those the command line names.
+def federated(given: argparse.Namespace, knowledge: Knowledge, engine: EngineName) -> dict[str, Knowledge]:
+    """What is searched together, by name: `knowledge` first, then `[federation]`, then what the command line names.
 
-    Raises ConfigError, DatabaseError.
+    Empty where it is alone. What the configuration names and cannot be opened is left out with a word. Raises
+    UsageError for two of one name, ConfigError, DatabaseError.
     """
-    from syntropy.read.federation import open_members
+    place, configured = locate(given), knowledge.config.federation
+    if not place.beside and not configured:
+        return {}
+    from syntropy.read.federation import open_member, require_names
 
-    configured = knowledge.config.federation
-    found = open_members(configured, knowledge.project or Path.cwd()) if configured else {}
-    return {**found, **open_members(locate(given).beside, Path.cwd())}
+    own = place.name or knowledge.meta["project"]
+    require_names([own, *configured, *(name for name, _ in place.beside)])
+    found = {own: knowledge}
+    for name, text in configured.items():
+        try:
+            found[name] = open_member(name, text, knowledge.project or Path.cwd(), engine)
+        except SyntropyError as error:
+            warn(printable(f"[federation] {name} is left out: {error.message}"))
+    for name, text in place.beside:
+        found[name] = open_member(name, text, Path.cwd(), engine)
+    return found
+
+
+@contextlib.contextmanager
+def owner_of(given: argparse.Namespace, cited: str) -> Iterator[tuple[Knowledge, str]]:
+    """The open knowledge that a place (or `name:place`, as a search over several shows it) is of; the place there."""
+    with opened(given) as knowledge:
+        name, colon, rest = cited.partition(":")
+        others = federated(given, knowledge, "sql") if colon else {}
+        try:
+            yield (others[name], rest) if name in others else (knowledge, cited)
+        finally:
+            for other in others.values():
+                other.close()
 
 
 def opened(given: argparse.Namespace, engine: EngineName = "sql") -> Knowledge:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from syntropy.cli.output import printable, show, warn
-from syntropy.cli.place import locate, opened
+from syntropy.cli.place import locate, opened, owner_of
 from syntropy.contract.identity import CITED_LINES
 from syntropy.contract.published import verify_files
 from syntropy.read.documents import line_range
@@ -18,7 +18,7 @@ def doc(given: argparse.Namespace) -> int:
     path, span = given.path, given.lines
     if span is None and (match := CITED_LINES.search(path)):
         path, span = path[: match.start()], f"{match['start']}-{match['end'] or match['start']}"
-    with opened(given) as knowledge:
+    with owner_of(given, path) as (knowledge, path):
         _warn_if_stale(knowledge)
         document = {"system": knowledge.system_doc, "user": knowledge.user_doc}.get(given.scope, knowledge.document)(
             path
@@ -38,9 +38,9 @@ def doc(given: argparse.Namespace) -> int:
 
 def section(given: argparse.Namespace) -> int:
     """Print a section."""
-    with opened(given) as knowledge:
+    with owner_of(given, given.path) as (knowledge, path):
         _warn_if_stale(knowledge)
-        excerpt = knowledge.section(given.path, given.heading)
+        excerpt = knowledge.section(path, given.heading)
     show(given, excerpt.as_dict(), lambda: print(printable(excerpt.text)))
     return 0
 

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 def search(given: argparse.Namespace) -> int:
     """0 with hits, 1 without."""
     with opened(given) as knowledge:
-        others = federated(given, knowledge)
-        name = knowledge.meta["project"]
-        ask = Federation({name: knowledge, **others}).search if others else knowledge.search
+        together = federated(given, knowledge, "sql")
+        ask = Federation(together).search if together else knowledge.search
         found = ask(
             " ".join(given.query),
             mode=given.mode,

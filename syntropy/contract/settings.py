@@ -12,7 +12,6 @@ PACKAGES = "packages"
 FEDERATION = "federation"
 FREE = (SYNONYMS, PACKAGES, FEDERATION)
 """Sections whose keys are the user's own words."""
-"""The two sections whose keys are the user's own."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Names of this machine, for whom nobody else answers."""

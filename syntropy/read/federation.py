@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from ..contract.errors import ConfigError, UsageError
 from ..search.absence import why_absent
+from ..search.engine import EngineName
 from ..search.ranking import Results, run
 from ..search.united import UnitedEngine
 from .knowledge import Knowledge, SearchOptions, open_knowledge
@@ -24,7 +25,10 @@ class FederatedResults(Results):
 
 
 class Federation:
-    """Open databases by name; the first one's settings and encoder hold. A context manager; closing closes all."""
+    """Open databases by name; the first one's settings hold, and the encoder of the first with vectors.
+
+    A context manager; closing closes all.
+    """
 
     def __init__(self, members: Mapping[str, Knowledge]) -> None:
         """Raises UsageError for none at all."""
@@ -56,15 +60,16 @@ class Federation:
     def search(self, query: str, **options: Unpack[SearchOptions]) -> FederatedResults:
         """The best passages of all databases, in one order; `options` are those of `Knowledge.search`."""
         request = self._first.request(query, **options)
-        found = run(self.engine, request, encoder=self._leader.query_encoder)
-        warnings = {name: warning for name, member in self.members.items() if (warning := member.stale_warning())}
+        with self._first.turns:
+            found = run(self.engine, request, encoder=self._leader.query_encoder)
+        said = {n: (member.stale_warning(), member.database.notice) for n, member in self.members.items()}
+        warnings = {name: "; ".join(filter(None, parts)) for name, parts in said.items() if any(parts)}
         if found.mode in ("hybrid", "semantic"):
             for (name, member), same in zip(self.members.items(), self._same_model, strict=True):
                 if not same:
-                    said = (
-                        "its vectors are of another model" if member.meta["model_fingerprint"] else "it has no vectors"
-                    )
-                    warnings[name] = "; ".join(filter(None, (f"answered by words only: {said}", warnings.get(name))))
+                    other = bool(member.meta["model_fingerprint"])
+                    why = "its vectors are of another model" if other else "it has no vectors"
+                    warnings[name] = "; ".join(filter(None, (f"answered by words only: {why}", warnings.get(name))))
         named = [f"{name}: {warning}" for name, warning in warnings.items()]
         without = {name: why for name in self.members if (why := self._why_without(name, found, request.settings))}
         values = {f.name: getattr(found, f.name) for f in fields(Results)}
@@ -88,15 +93,19 @@ class Federation:
             member.close()
 
 
-def open_members(places: Mapping[str, str], base: Path) -> dict[str, Knowledge]:
-    """Databases by name: projects, folders of artifacts or database files, relative to `base`.
+def open_member(name: str, place: str, base: Path, engine: EngineName = "auto") -> Knowledge:
+    """A database by a project, folder of artifacts or database file, relative to `base`.
 
     Raises ConfigError for a place that is none of these, and DatabaseError.
     """
-    members = {}
-    for name, place in places.items():
-        path = (base / Path(place).expanduser()).resolve()
-        if not path.exists():
-            raise ConfigError(f"{name}: {path} does not exist", hint="name a project, its output folder or a database")
-        members[name] = open_knowledge(path)
-    return members
+    path = (base / Path(place).expanduser()).resolve()
+    if not path.exists():
+        raise ConfigError(f"{name}: {path} does not exist", hint="name a project, its output folder or a database")
+    return open_knowledge(path, engine=engine)
+
+
+def require_names(names: Sequence[str]) -> None:
+    """Raises UsageError where two databases have one name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two databases are called {name}", hint="name one of them: --with NAME=PLACE")

@@ -128,7 +128,8 @@ class Knowledge:
         self._project = project
         self._lock = threading.RLock()
         self._loading = threading.Lock()  # apart: nothing but a search by meaning waits for the encoder
-        self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)  # more at a time only wait for each other
+        self.turns = threading.BoundedSemaphore(os.cpu_count() or 1)
+        """One for each search under way: more at a time only wait for each other."""
         self._encoder = encoder
         self._engine: Engine | None = None
         self._engine_name: EngineName = engine
@@ -178,7 +179,7 @@ class Knowledge:
         """
         request = self.request(query, **options)
         warning = self.stale_warning()
-        with self._turns:
+        with self.turns:
             found = run(self.engine, request, encoder=self.query_encoder)
         return replace(found, warning="; ".join(filter(None, (found.warning, warning, self._database.notice))))
 

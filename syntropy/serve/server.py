@@ -85,7 +85,7 @@ class Adapter:
         """Load the encoder in the background, once it is in nobody's way."""
         with anyio.move_on_after(WARM_AFTER_SECONDS):
             await self._answered.wait()
-        self._publication.warm()
+        self._box.warm()
 
     async def _list_tools(self, _: object, __: object) -> types.ListToolsResult:
         return self._tools

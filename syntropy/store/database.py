@@ -96,6 +96,12 @@ class Database:
                 f"{path} has schema version {found}, this reader knows {SCHEMA_VERSION}",
                 hint="build it again with this version, or install the version that built it",
             )
+        if "shards_in_all" in self.meta:
+            self.close()
+            raise DatabaseError(
+                f"{path} is one shard of {self.meta['shards_in_all']}",
+                hint=f"open {self.folder.parent / DATABASE}, which knows all of them",
+            )
         if manifest and manifest.facts.get("build_id") != self.meta.get("build_id"):
             self.close()
             raise DatabaseError(

@@ -34,21 +34,19 @@ class Desk:
         *,
         asked: str = "",
         clock: Callable[[], str] = now_utc,
+        name: str = "",
         beside: Mapping[str, Knowledge] | None = None,
     ) -> None:
         self.edition, self.warming, self.asked, self.clock = edition, edition.warming, asked, clock
         self.knowledge = edition.knowledge
+        self.name = name
+        """What its own knowledge is called beside others."""
         self.beside = dict(beside or {})
         """Other databases by name, searched together with this one."""
         self.warnings: list[str] = []
         """What the caller should know beside the answer."""
         self.read: list[str] = []
         """Citations of what the answer quotes."""
-
-    @property
-    def name(self) -> str:
-        """What its own knowledge is called beside others."""
-        return self.knowledge.meta["project"]
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
         """The best passages here and in what is beside it."""

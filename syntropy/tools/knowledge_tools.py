@@ -160,11 +160,13 @@ def _cited(knowledge: Knowledge, citation: str) -> dict[str, Any]:
 
 def get_section(desk: Desk, *, path: str, heading: str, detailed: bool = False, cursor: str = "") -> dict[str, Any]:
     """The section under a heading, in pages."""
-    found = desk.knowledge.section(path, heading)
+    knowledge, owner, path = desk.owner_of(path)
+    found = knowledge.section(path, heading)
     shown = page(found.text, desk, cursor, DETAILED_TOKENS if detailed else CONCISE_TOKENS)
-    desk.read.append(str(found.citation))
+    prefix = f"{owner}:" if owner else ""
+    desk.read.append(f"{prefix}{found.citation}")
     return {
-        "citation": proven(found.citation, found.text),
+        "citation": prefix + proven(found.citation, found.text),
         "title": found.title,
         "text": Data(shown.text),
         **following(shown.next_cursor),

@@ -252,7 +252,9 @@ def _fresh(desk: Desk, query: str) -> list[Fresh]:
 
 def _check_packages(desk: Desk, packages: Sequence[str]) -> None:
     """Raises UsageError for packages that are not there."""
-    known = [name for (name,) in desk.knowledge.database.rows("SELECT DISTINCT package FROM documents ORDER BY 1")]
+    every = (desk.knowledge, *desk.beside.values())
+    sql = "SELECT DISTINCT package FROM documents ORDER BY 1"
+    known = list(dict.fromkeys(name for one in every for (name,) in one.database.rows(sql)))
     for name in packages:
         if name not in known:
             raise UsageError(f"unknown package {name!r}", hint=f"there are: {', '.join(known)}")

@@ -6,7 +6,7 @@ import difflib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -68,16 +68,17 @@ class Toolbox:
         groups: Sequence[str] = (),
         *,
         clock: Callable[[], str] = now_utc,
-        beside: Mapping[str, Knowledge] | None = None,
+        name: str = "",
+        beside: Mapping[str, Held] | None = None,
     ) -> None:
         """Without groups those that the knowledge has something for, but not `notes`, which writes.
 
-        `beside`: other databases by name, searched together with it and closed with it.
+        `beside`: other publications by name, searched together with this one (then called `name`), closed with it.
 
         Raises UsageError for unknown ones.
         """
         wanted = checked_groups(groups)
-        self.publication, self._clock, self.beside = publication, clock, dict(beside or {})
+        self.publication, self._clock, self._name, self._beside = publication, clock, name, dict(beside or {})
         with publication.current() as edition:
             self.groups = wanted or default_groups(edition.knowledge)
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in of_groups(self.groups)}
@@ -87,9 +88,13 @@ class Toolbox:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.publication.close()
-        for other in self.beside.values():
-            other.close()
+        for held in (self.publication, *self._beside.values()):
+            held.close()
+
+    def warm(self) -> None:
+        """Load in the background what questions will need."""
+        for held in (self.publication, *self._beside.values()):
+            held.warm()
 
     def call(self, name: str, arguments: Any) -> Answer:
         """Run a tool. Never raises for what a caller can do wrong: the answer says what to do next."""
@@ -101,8 +106,10 @@ class Toolbox:
                 raise UsageError(f"the arguments of {name} are not a JSON object", hint="call it again with one")
             given = self._checked(tool, arguments)
             asked = json.dumps([name, {k: v for k, v in given.items() if k != "cursor"}], sort_keys=True)
-            with self.publication.current() as edition:
-                desk = Desk(edition, asked=asked, clock=self._clock, beside=self.beside)
+            with ExitStack() as stack:
+                edition = stack.enter_context(self.publication.current())
+                others = {n: stack.enter_context(held.current()).knowledge for n, held in self._beside.items()}
+                desk = Desk(edition, asked=asked, clock=self._clock, name=self._name, beside=others)
                 answer = tool.run(desk, **given)
             warnings = [*desk.warnings, *filter(None, [self.publication.problem])]
             said = {"warning": fit("; ".join(warnings), HINT)} if warnings else {}

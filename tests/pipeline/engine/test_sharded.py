@@ -15,7 +15,7 @@ from pipeline.engine.sharded import FEW_SHARDS, ONE_SHARD, shard_count
 from pipeline.engine.workspace import make_workspace
 from pipeline.workers.workers import ProcessWorkers, SerialWorkers, make_workers
 from syntropy.contract.config import BuildConfig
-from syntropy.contract.errors import BuildError
+from syntropy.contract.errors import BuildError, DatabaseError
 from syntropy.contract.published import read_manifest, verify_files
 from syntropy.contract.shards import shard_file, shard_of
 from syntropy.read.knowledge import open_knowledge
@@ -226,7 +226,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(one, tmp_path, monkeypat
 
 
 def test_a_worker_that_dies_every_time_ends_the_build_with_the_shard(tmp_path):
-    workers = ProcessWorkers(2)
+    workers = ProcessWorkers()
     with pytest.raises(BuildError, match="was lost 3 times"):
         list(workers.map(_killed, [1, 2]))
 
@@ -267,7 +267,7 @@ def test_an_error_of_a_task_is_the_builds(one, tmp_path, monkeypatch):
 
     monkeypatch.setattr(shard_work, "chunk_shard", full)
     root = copied(one, tmp_path, config(4))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(BuildError, match="shard 0 of chunks failed: OSError: .*No space left"):
         made(root)
     assert not (root / "build/manifest.json").exists()
 
@@ -278,3 +278,40 @@ def test_workers_by_name(tmp_path):
     assert make_workers(BuildConfig(engine="processes", workers=2)).name == "processes"
     with pytest.raises(BuildError, match="no dask scheduler answers at tcp://127.0.0.1:1"):
         make_workers(BuildConfig(engine="dask", address="tcp://127.0.0.1:1"))
+
+
+def test_a_damaged_shard_is_written_anew_and_not_published_again(one, tmp_path):
+    root = copied(one, tmp_path, config(4))
+    made(root)
+    shard = root / "build/shards/002.duckdb"
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 16] = b"\0damaged, by us\0"
+    shard.write_bytes(data)
+    assert any("shards/002.duckdb" in problem for problem in verify_files(root / "build"))
+    assert hashes(made(root)) == hashes(read_manifest(one / "build"))
+
+
+def test_one_shard_asks_no_cluster(project):
+    root = project({"docs/a.md": "# A\n\ncourier\n"}, config(1, "ray"))
+    made(root)
+    assert answers(root, "sql", ["courier"])
+
+
+def test_a_shard_alone_says_what_to_open(one, tmp_path):
+    root = copied(one, tmp_path, config(2))
+    made(root)
+    with pytest.raises(DatabaseError, match="is one shard of 2") as refused:
+        open_knowledge(db=root / "build/shards/000.duckdb")
+    assert str(root / "build/syntropy.duckdb") in refused.value.hint
+
+
+def test_what_only_the_catalogue_says_rewrites_no_shard(one, tmp_path):
+    root = copied(one, tmp_path, config(4))
+    made(root)
+    before = {path.name: path.stat().st_ino for path in (root / "build/shards").iterdir()}
+    (root / "syntropy.toml").write_text(config(4) + '[project]\nname = "another"\n[synonyms]\nparcel = ["box"]\n')
+    made(root)
+    assert {path.name: path.stat().st_ino for path in (root / "build/shards").iterdir()} == before
+    with open_knowledge(out=root / "build") as knowledge:
+        assert knowledge.meta["project"] == "another"
+        assert knowledge.search("box").hits

@@ -1,5 +1,6 @@
 """Several databases as one: one order, comparable scores, every hit says whose it is."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -8,7 +9,9 @@ import pytest
 
 import syntropy
 from syntropy.contract.errors import ConfigError, UsageError
-from syntropy.read.federation import Federation, open_members
+from syntropy.read.federation import Federation, open_member
+from syntropy.tools.edition import Publication
+from syntropy.tools.toolbox import Toolbox
 from tests.conftest import ROOT
 from tests.quick import build
 
@@ -112,4 +115,55 @@ def test_the_configuration_names_what_is_searched_together(both):
 
 def test_places_that_are_nothing_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="does not exist"):
-        open_members({"a": "nowhere"}, tmp_path)
+        open_member("a", "nowhere", tmp_path)
+
+
+def test_two_databases_of_one_name_are_refused(both, tmp_path):
+    fruit, tools = both
+    found = run("search", "apples", "--project", str(fruit), "--with", f"fruit={tools}")
+    assert found.returncode == 2
+    assert "two databases are called fruit" in found.stderr
+    mine = f"mine={fruit / 'build/syntropy.duckdb'}"
+    named = run("search", "cold", "--db", mine, "--with", f"yours={tools}", "--json")
+    assert {hit["database"] for hit in json.loads(named.stdout)["hits"]} == {"mine", "yours"}
+
+
+def test_a_citation_of_another_database_is_opened_there(both):
+    fruit, tools = both
+    beside = ("--project", str(fruit), "--with", f"shed={tools}")
+    assert "chips" in run("doc", "shed:docs/axe.md", *beside).stdout
+    assert "chips" in run("section", "shed:docs/axe.md", "Axes", *beside).stdout
+    held = run("cite", "shed:docs/axe.md#L1-L3", *beside)
+    assert held.returncode == 0, held.stdout
+    assert "cellar" in run("doc", "fruit:docs/apples.md", *beside).stdout
+
+
+def test_what_the_configuration_names_and_is_not_there_is_left_out_with_a_word(both):
+    fruit, _ = both
+    (fruit / "syntropy.toml").write_text(f'{WORDS}[federation]\nshed = "../gone"\n')
+    found = run("search", "apples", "--project", str(fruit))
+    assert found.returncode == 0
+    assert "[federation] shed is left out" in found.stderr
+
+
+def test_several_databases_where_one_is_read_are_refused(both):
+    files = [f"--db={root / 'build/syntropy.duckdb'}" for root in both]
+    found = run("drift", *files)
+    assert found.returncode == 2
+    assert "--db is given 2 times" in found.stderr
+
+
+def test_agents_search_all_and_are_told_who_knows(both):
+    fruit, tools = both
+    mine, theirs = (Publication(functools.partial(syntropy.open, root)) for root in (fruit, tools))
+    with Toolbox(mine, name="fruit", beside={"tools": theirs}) as toolbox:
+        answer = toolbox.call("search_knowledge", {"query": "axe chips", "mode": "fast"})
+        assert "tools:docs/axe.md" in answer.text
+        assert answer.structured["known_by"] == ["tools"]
+        page = toolbox.call("get_document", {"path": "tools:docs/axe.md"})
+        assert page.structured["citation"].startswith("tools:docs/axe.md#L1-L3")
+        assert not toolbox.call("get_section", {"path": "tools:docs/axe.md", "heading": "Axes"}).error
+        assert toolbox.call("get_overview", {}).structured["beside"] == {"tools": 2}
+        (tools / "docs/new.md").write_text("# Chisels\n\nA chisel is honed.\n")
+        build(tools)
+        assert "tools:docs/new.md" in toolbox.call("search_knowledge", {"query": "chisel", "mode": "fast"}).text
