@@ -1,7 +1,7 @@
 """Chunking on chroma-chunk-eval: recall, precision and IoU of words, beside fixed-size and recursive splitting.
 
 For each question the five chunks nearest to it (best window of each, the bundled model) are taken; what
-counts are the words of the marked excerpts that lie inside of them (Smith & Troynikov 2024).
+counts are the words of the marked excerpts that lie inside them (Smith & Troynikov 2024).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def measure(
 
 
 def words_in(text: str, spans: list[Span]) -> set[int]:
-    """Offsets of the words that begin inside of the spans."""
+    """Offsets of the words that begin inside the spans."""
     return {start + match.start() for start, end in spans for match in re.finditer(r"\S+", text[start:end])}
 
 

@@ -10,7 +10,8 @@ import os
 from syntropy import __version__
 from syntropy.cli.parser import build_parser
 from syntropy.contract import schema
-from syntropy.contract.config import describe, sections
+from syntropy.contract.config import describe, json_schema, sections
+from syntropy.contract.settings import FREE
 from syntropy.serve.resources import DOCUMENT, RESOURCES
 from syntropy.tools.table import GROUPS, of_groups
 from tests.conftest import ROOT
@@ -49,7 +50,10 @@ def config_markdown() -> str:
         parts += [f"## [{name}]", "", "| key | default | what |", "|---|---|---|"]
         parts += [f"| {key} | `{_shown(default)}` | {what} |" for key, default, what in describe(section)]
         parts.append("")
-    return "\n".join(parts)
+    parts += ["## Sections with names of your own", "", "| section | what |", "|---|---|"]
+    properties = json_schema()["properties"]
+    parts += [f"| [{name}] | {properties[name]['description']} |" for name in FREE]
+    return "\n".join([*parts, ""])
 
 
 def tools_markdown() -> str:

@@ -55,7 +55,7 @@ class _Block(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Pieces that become one chunk; `fence` if its beginning lies inside of one."""
+    """Pieces that become one chunk; `fence` if its beginning lies inside one."""
 
     pieces: list[Piece]
     fence: str

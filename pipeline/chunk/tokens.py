@@ -118,7 +118,7 @@ class TokenCounter:
 def _cut_between_tokens(tokenizer: Tokenizer, text: str, start: int, end: int, largest: int) -> list[Piece]:
     """Text without white space (CJK, data): cut where a word begins by the tokenizer's own offsets.
 
-    A cut inside of a word would change its word pieces, so counts are taken again; a word of the
+    A cut inside a word would change its word pieces, so counts are taken again; a word of the
     model's longest kind (100 characters) has fewer pieces than any window.
     """
     offsets = tokenizer.encode(text[start:end], add_special_tokens=False)

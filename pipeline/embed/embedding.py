@@ -20,7 +20,7 @@ PART = 512
 
 class Embedded(NamedTuple):
     """What the stage did: windows in all, windows encoded now, by which engine ('' if none), and the
-    seconds spent inside of it."""
+    seconds spent inside it."""
 
     windows: int
     encoded: int

@@ -73,7 +73,7 @@ def _base(path: str) -> str:
 
 
 def _patterns(value: Any) -> list[str]:
-    """A list, or a text with commas between patterns (not those inside of braces)."""
+    """A list, or a text with commas between patterns (not those inside braces)."""
     if isinstance(value, list):
         return [pattern for item in value for pattern in _patterns(item)]
     if not isinstance(value, str):

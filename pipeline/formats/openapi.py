@@ -280,7 +280,7 @@ class _Description:
         return parameter.get("example", schema.get("example") if isinstance(schema, Mapping) else None)
 
     def _schema(self, given: Any, depth: int, seen: tuple[str, ...]) -> Iterator[str]:
-        """Properties as a nested list; a schema inside of itself is named only."""
+        """Properties as a nested list; a schema inside itself is named only."""
         names = (*seen, name) if (name := self._name(given)) else seen
         schema = self._resolved(given)
         self._visits += 1

@@ -67,14 +67,14 @@ def one_line(text: str) -> str:
 
 
 def fence(code: str, language: str = "") -> str:
-    """A code fence that nothing inside of it can close."""
+    """A code fence that nothing inside it can close."""
     longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
     marks = "`" * max(3, longest + 1)
     return f"{marks}{language}\n{code.rstrip()}\n{marks}"
 
 
 def table(columns: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table; line feeds and bars inside of cells made harmless."""
+    """A Markdown table; line feeds and bars inside cells made harmless."""
     if not rows:
         return ""
     cells = [[one_line(cell).replace("|", "\\|") for cell in row] for row in [columns, ["---"] * len(columns), *rows]]

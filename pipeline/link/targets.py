@@ -125,7 +125,7 @@ class Resolver:
         return Target(uid, split_uid(uid)[1]) if uid else None
 
     def wikilink(self, package: str, from_path: str, name: str) -> Target | None:
-        """A key, file stem, title, id or path inside of `[[…]]`."""
+        """A key, file stem, title, id or path inside `[[…]]`."""
         if _PRP.match(name):
             return self.prp(package, name)
         names, slug = self._names_of.names, slugify(name)

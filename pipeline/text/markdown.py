@@ -44,7 +44,7 @@ class Outline(NamedTuple):
     headings: list[Heading]
     units: list[Unit]
     code_lines: frozenset[int]
-    """Lines inside of code fences and indented code, where nothing is a rule or a reference."""
+    """Lines inside code fences and indented code, where nothing is a rule or a reference."""
 
 
 def line_starts(text: str) -> list[int]:

@@ -167,12 +167,18 @@ class BuildConfig:
         at_most=127,
     )
     engine: Literal["serial", "processes", "dask", "ray"] = _doc(
-        "who works on the shards: this process, processes of this machine, or a cluster", "processes"
+        "who works on shards; serial: this process; processes: those of this machine; dask, ray: a cluster that sees "
+        "project, cache and output under the same paths",
+        "processes",
     )
     workers: int = _doc(
         "processes side by side; 0: as many as cores may be used (each takes up to 0.6 GB)", 0, at_least=0
     )
-    address: str = _doc("dask, ray: the scheduler's address; empty: workers on this machine", "", only_user="loopback")
+    address: str = _doc(
+        "dask, ray: the scheduler, from the user's own configuration unless it is here; empty: workers here",
+        "",
+        only_user="loopback",
+    )
 
 
 @dataclass(frozen=True)

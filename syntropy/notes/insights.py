@@ -41,7 +41,7 @@ _NEXT = (
     "INSERT INTO insight_seq VALUES ('TK', 1 + coalesce((SELECT max(CAST(substr(id, 4) AS INTEGER)) "
     "FROM user_entities WHERE id LIKE 'TK-%'), 0)) ON CONFLICT(key) DO UPDATE SET val = val + 1 RETURNING val"
 )
-"""The next number, inside of the transaction that uses it; a file without a counter goes on behind its last id."""
+"""The next number, inside the transaction that uses it; a file without a counter goes on behind its last id."""
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class Toolbox:
             return _failure(error)
         except Exception:
             logging.getLogger(__name__).exception("%s failed", name)  # to standard error: a defect of ours
-            return _failure(UsageError(f"{name} failed: an error inside of syntropy", hint=_NEXT))
+            return _failure(UsageError(f"{name} failed: an error inside syntropy", hint=_NEXT))
 
     def _checked(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the tool takes them. Raises UsageError for those that its schema refuses."""
