@@ -30,6 +30,10 @@ MAX_KEPT_BYTES = 512 * 2**20
 """Tables kept in memory for later stages; what goes beyond is read again from its file when it is needed."""
 
 
+AGAIN = "read otherwise"
+"""Fact of a record: how much of what it was made from was not as its inputs say. Then it is never up to date."""
+
+
 class Reporter(Protocol):
     """Who is told how a build goes."""
 
@@ -224,7 +228,7 @@ class Build:
     def up_to_date(self, stage: Stage, inputs: str) -> Record | None:
         """The stage's record if it was made from these inputs (and former results may be used)."""
         record = self.records.get(stage.name) if self.workspace.fresh_only else None
-        return record if record and record.inputs == inputs else None
+        return record if record and record.inputs == inputs and not record.facts.get(AGAIN) else None
 
     def facts_of(self, stage: str) -> Mapping[str, Any]:
         """What a stage noted beside its tables; empty where it never ran."""

@@ -19,7 +19,7 @@ from syntropy.contract.config import CONFIG_NAME, json_schema
 from syntropy.contract.errors import DatabaseError
 from syntropy.contract.files import write_text
 from syntropy.contract.identity import PROJECT_PACKAGE
-from syntropy.contract.published import DATABASE, ENCODER, artifact_of, file_sha256, locate, log_beside, read_manifest
+from syntropy.contract.published import DATABASE, ENCODER, artifact_of, file_sha256, locate, logs_in, read_manifest
 from syntropy.setup.scaffold import SCHEMA_FILE
 from syntropy.store.freshness import NOTE, Seen, make_note
 from syntropy.store.last_build import BuildState, last_build
@@ -166,7 +166,7 @@ def published_inputs(workspace: Workspace) -> dict[str, str]:
         for name, (size, sha256) in manifest.artifacts.items()
         if (path := locate(out, name)).is_file() and path.stat().st_size == size and known_sha256(path, cache) == sha256
     }
-    if log_beside(locate(out, DATABASE)).exists():
+    if logs_in(out):
         intact.discard(DATABASE)  # whoever left it there, readers refuse the pair
     inputs: dict[str, Any] = manifest.facts.get("inputs", {})
     return {

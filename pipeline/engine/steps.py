@@ -18,7 +18,7 @@ import polars as pl
 from pipeline.chunk.cutting import prefix_budget
 from pipeline.embed import weights
 from pipeline.embed.embedding import embed_windows
-from pipeline.engine.context import Build, Inputs, is_whole, part_name
+from pipeline.engine.context import AGAIN, Build, Inputs, is_whole, part_name
 from pipeline.engine.facts import database_meta, measured_drift, project_name
 from pipeline.engine.linked import CHECKED, KEYS, link_shards
 from pipeline.engine.records import Part
@@ -26,7 +26,7 @@ from pipeline.engine.shard_store import store_in_shards
 from pipeline.engine.shard_work import added_lengths, chunked
 from pipeline.engine.sharded import chunk_in_shards, extract_in_shards, shard_count, tag_in_shards
 from pipeline.extract.extraction import extract_texts, shared_of
-from pipeline.extract.merge import merge_documents, unchanged
+from pipeline.extract.merge import files_read_otherwise, merge_documents, unchanged
 from pipeline.formats.shared import KINDS
 from pipeline.ground.digests import digest
 from pipeline.ground.tables import from_rows
@@ -85,7 +85,11 @@ def documents(build: Build, inputs: Inputs) -> Made:
     """Extract what is new or changed, take the rest from the former tables."""
     if build.shards > 1:
         made = extract_in_shards(build, inputs, lambda files: _read_together(build, files))
-        return Made({"files": made["files"]}, made["parts"], figures=made["figures"])
+        documents = build.records.read(made["parts"]["documents"], only=["package", "file", "content_hash"])
+        diagnostics = build.records.read(made["parts"]["diagnostics"])
+        other = files_read_otherwise(documents, diagnostics, inputs["sources"])
+        files = made["files"].join(other, on=["package", "path"], how="anti")
+        return Made({"files": files}, made["parts"], facts={AGAIN: other.height}, figures=made["figures"])
     wanted = inputs["sources"].filter(pl.col("status") == "indexed")
     kept = unchanged(wanted, inputs.former)
     changed = wanted.join(kept.files, on=["package", "path"], how="anti")
@@ -95,7 +99,10 @@ def documents(build: Build, inputs: Inputs) -> Made:
     total = int(changed["bytes"].sum())
     found = extract_texts(texts, build.config.secrets, shared=shared, total=total, progress=build.reporter.advance)
     tables = merge_documents(found, kept, wanted, inputs.former)
-    return Made(tables, figures={"extracted": changed.height, "reused": len(kept.documents)})
+    other = files_read_otherwise(tables["documents"], tables["diagnostics"], wanted)
+    tables["files"] = tables["files"].join(other, on=["package", "path"], how="anti")
+    figures = {"extracted": changed.height, "reused": len(kept.documents)}
+    return Made(tables, facts={AGAIN: other.height}, figures=figures)
 
 
 def _read_together(build: Build, files: pl.DataFrame) -> dict[tuple[str, str], Any]:

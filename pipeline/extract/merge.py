@@ -12,6 +12,7 @@ from pipeline.extract.extraction import UNREADABLE, Documents
 from pipeline.extract.precedence import prefer_written
 from pipeline.formats.shared import KINDS
 from pipeline.ground.tables import empty, from_rows
+from pipeline.sources.protocol import CHANGED
 from syntropy.contract.schema import DIAGNOSTICS, FILES
 
 PER_DOCUMENT = ("documents", "tag_marks", "headings", "mentions", "rules", "outlines")
@@ -112,6 +113,15 @@ def files_to_read_again(documents: pl.DataFrame, diagnostics: pl.DataFrame, hidd
     of_hidden = documents.filter(pl.col("document").is_in(hidden.implode()))
     lost = diagnostics.filter(pl.col("code") == UNREADABLE).select("package", "path")
     return pl.concat([of_hidden.select("package", pl.col("file").alias("path")), lost])
+
+
+def files_read_otherwise(documents: pl.DataFrame, diagnostics: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
+    """`package`, `path` of files that were not read as the scan had seen them: they may be as they were by now."""
+    read = documents.select("package", pl.col("file").alias("path"), "content_hash")
+    seen = wanted.select("package", "path", pl.col("content_hash").alias("seen"))
+    other = read.join(seen, on=["package", "path"]).filter(pl.col("content_hash") != pl.col("seen"))
+    gone = diagnostics.filter(pl.col("code") == CHANGED)
+    return pl.concat([frame.select("package", "path") for frame in (other, gone)]).unique()
 
 
 def _carried_diagnostics(former: Mapping[str, pl.DataFrame], kept: pl.DataFrame) -> pl.DataFrame:

@@ -7,9 +7,12 @@ import importlib
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -57,14 +60,22 @@ def map_batches(
         for batch in batches:
             yield result(work(batch))
         return
-    pool = _pool()
-    pending: deque[Future[Result]] = deque()
+    pending: deque[tuple[list[Item], Future[Result]]] = deque()
+
+    def first() -> Result:
+        batch, future = pending.popleft()
+        try:
+            return result(future.result())
+        except BrokenProcessPool:  # a process died: what it was at is done here, the rest by new ones
+            shutdown()
+            return result(work(batch))
+
     for batch in batches:
-        pending.append(pool.submit(work, batch))
+        pending.append((batch, submit(work, batch)))
         if len(pending) > workers * 2:
-            yield result(pending.popleft().result())
+            yield first()
     while pending:
-        yield result(pending.popleft().result())
+        yield first()
 
 
 def _batches(items: Iterable[Item], size_of: Callable[[Item], int]) -> Iterator[list[Item]]:
@@ -88,8 +99,12 @@ def warm_up(total: int) -> None:
 
 
 def submit(work: Callable[[Item], Result], item: Item) -> Future[Result]:
-    """Work for one of the processes."""
-    return _pool().submit(work, item)
+    """Work for one of the processes; for new ones where one has died."""
+    try:
+        return _pool().submit(work, item)
+    except BrokenProcessPool:
+        shutdown()
+        return _pool().submit(work, item)
 
 
 def limit_workers(workers: int) -> None:
@@ -156,16 +171,32 @@ def _pool() -> ProcessPoolExecutor:
     if os.name == "posix":
         # What these modules import has no threads; Polars does, so each process imports it for itself.
         context.set_forkserver_preload(["pipeline.extract.document", "pipeline.chunk.cutting"])
-    return ProcessPoolExecutor(worker_count(), mp_context=context, initializer=_single_threaded)
+    return ProcessPoolExecutor(
+        worker_count(), mp_context=context, initializer=_single_threaded, initargs=(os.getpid(),)
+    )
 
 
-def _single_threaded() -> None:
+def _single_threaded(driver: int) -> None:
+    if os.name == "posix":
+        threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["POLARS_MAX_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that can say what was interrupted
     gc.disable()  # parsing makes many objects and few cycles, and these processes are short-lived
     importlib.import_module("pipeline.extract.extraction")
     importlib.import_module("pipeline.chunk.chunking")
+
+
+def _end_with(driver: int) -> None:
+    """End when the process that gives the work has ended: nobody waits for what is done."""
+    while True:
+        time.sleep(2)
+        try:
+            os.kill(driver, 0)
+        except ProcessLookupError:
+            os._exit(1)
+        except OSError:
+            return  # there, and somebody else's
 
 
 def _started() -> None:

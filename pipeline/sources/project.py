@@ -19,7 +19,7 @@ from pipeline.formats.entity_sections import kind_of
 from pipeline.ground.diagnostics import Diagnostic
 from pipeline.sources.canonical import Sidecars, canonical_json, content_hash
 from pipeline.sources.layout import Assignment, Layout
-from pipeline.sources.protocol import Scan, SourceFile, SourceText
+from pipeline.sources.protocol import CHANGED, Scan, SourceFile, SourceText
 from pipeline.sources.seen import SeenFiles, rules_digest
 from pipeline.text.decode import UndecodableError, decode, is_clean_name
 from syntropy.contract.config import CONFIG_NAME, SourcesConfig
@@ -95,7 +95,7 @@ class ProjectConnector:
             except (OSError, UndecodableError) as error:
                 yield self._diagnostic(
                     "warning",
-                    "changed-while-building",
+                    CHANGED,
                     path,
                     f"could be read a moment ago, now: {error}",
                     "build again",

@@ -7,6 +7,9 @@ from typing import NamedTuple, Protocol
 
 from pipeline.ground.diagnostics import Diagnostic
 
+CHANGED = "changed-while-building"
+"""Code of the diagnostic of a file that was there when the project was looked at and cannot be read any more."""
+
 
 class SourceFile(NamedTuple):
     """One row of the `sources` table, in its column order."""

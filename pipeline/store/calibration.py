@@ -11,6 +11,7 @@ from pipeline.store.writer import add_meta
 from syntropy.contract.config import Config, SearchConfig
 from syntropy.read.knowledge import Knowledge
 from syntropy.search.absence import META_KEY, deciding, null_questions, stored, threshold
+from syntropy.search.lexical import numbers
 from syntropy.store.database import Database
 from syntropy.store.encoder import CachedEncoder, Encoder
 
@@ -54,7 +55,8 @@ def calibrated(
 
 def _measured(database: Database, settings: SearchConfig, encoder: Encoder | None) -> dict[str, float]:
     step = max(1, database.chunk_count // SAMPLE)
-    rows = database.rows(f"SELECT body FROM chunks WHERE chunk_id % {step} = 0 ORDER BY chunk_id")
+    chosen = [chunk for (chunk,) in database.rows("SELECT chunk_id FROM chunks ORDER BY chunk_id")][step - 1 :: step]
+    rows = database.rows(f"SELECT body FROM chunks WHERE chunk_id IN ({numbers(chosen)}) ORDER BY chunk_id")
     questions = null_questions([text for (text,) in rows])
     knowledge = Knowledge(
         database, Config(search=settings), None, encoder=CachedEncoder(encoder) if encoder is not None else None

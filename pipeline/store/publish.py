@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from syntropy.contract.files import sync_file, sync_folder
-from syntropy.contract.published import DATABASE, ENCODER, MANIFEST, PUBLISHING, log_beside, read_manifest
+from syntropy.contract.published import ENCODER, MANIFEST, PUBLISHING, logs_in, read_manifest
 from syntropy.contract.shards import FOLDER as SHARDS
 
 
@@ -36,7 +36,8 @@ def finish_publication(out: Path) -> None:
         (p.relative_to(publishing).as_posix() for p in publishing.rglob("*") if p.is_file()),
         key=lambda name: (name == MANIFEST, name),
     )
-    log_beside(out / DATABASE).unlink(missing_ok=True)  # of a tool that wrote to the former database
+    for log in logs_in(out):  # of a tool that wrote to the former database
+        log.unlink(missing_ok=True)
     for name in names:
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)

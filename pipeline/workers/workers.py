@@ -76,8 +76,8 @@ class ProcessWorkers:
             return
         waiting = dict(enumerate(tasks))
         for attempt in range(1, ATTEMPTS + 1):
-            futures = {parallel.submit(work, task): number for number, task in waiting.items()}
             try:
+                futures = {parallel.submit(work, task): number for number, task in waiting.items()}
                 for future in as_completed(futures):
                     result = future.result()
                     del waiting[futures[future]]

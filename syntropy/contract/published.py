@@ -53,6 +53,12 @@ def log_beside(database: Path) -> Path:
     return database.with_name(f"{database.name}.wal")
 
 
+def logs_in(out: Path) -> list[Path]:
+    """Write-ahead logs beside a published database and its shards, which something else wrote."""
+    found = [log_beside(locate(out, DATABASE)), *(out / SHARDS).glob("*.wal")]
+    return [path for path in found if path.exists()]
+
+
 def read_manifest(out: Path) -> Manifest | None:
     """The manifest of a published folder, or None where nothing was published.
 
@@ -88,11 +94,8 @@ def verify_files(out: Path) -> list[str]:
             problems.append(f"{name}: {path.stat().st_size} bytes instead of {size}")
         elif file_sha256(path) != digest:
             problems.append(f"{name}: SHA-256 differs from the manifest")
-    if log_beside(locate(out, DATABASE)).exists():
-        problems.append(
-            f"{log_beside(locate(out, DATABASE)).name}: a write-ahead log, which is not part of a publication"
-        )
-    return problems
+    logs = [log.relative_to(out).as_posix() for log in logs_in(out)]
+    return [*problems, *(f"{name}: a write-ahead log, which is not part of a publication" for name in logs)]
 
 
 def file_sha256(path: Path) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
+from ..contract.config import CONFIG_NAME
 from ..contract.errors import ConfigError, UsageError
+from ..contract.published import DATABASE, PUBLISHING
 from ..search.absence import why_absent
 from ..search.engine import EngineName
 from ..search.ranking import Results, run
@@ -99,8 +101,11 @@ def open_member(name: str, place: str, base: Path, engine: EngineName = "auto") 
     Raises ConfigError for a place that is none of these, and DatabaseError.
     """
     path = (base / Path(place).expanduser()).resolve()
+    hint = "name a project, its output folder or a database"
     if not path.exists():
-        raise ConfigError(f"{name}: {path} does not exist", hint="name a project, its output folder or a database")
+        raise ConfigError(f"{name}: {path} does not exist", hint=hint)
+    if path.is_dir() and not any((path / known).exists() for known in (CONFIG_NAME, DATABASE, PUBLISHING)):
+        raise ConfigError(f"{name}: {path} is not a project and holds no published knowledge", hint=hint)
     return open_knowledge(path, engine=engine)
 
 

@@ -48,11 +48,7 @@ class Database:
         self.manifest = manifest
         if not path.is_file():
             raise DatabaseError(f"{path} does not exist", hint="run `syntropy build`, or name a database with --db")
-        if log_beside(path).exists():
-            raise DatabaseError(
-                f"{log_beside(path)} lies beside the database: something opened it for writing",
-                hint="run `syntropy build`, which replaces both, or delete that file if you know what wrote it",
-            )
+        _refuse_log(path)
         expected = manifest.artifacts.get(DATABASE) if manifest else None
         self.stamp = stamp_of(path)
         """State of the file before it was opened: a replacement that comes between is newer than this."""
@@ -127,10 +123,19 @@ class Database:
             path = locate(self.folder, shard_file(number))
             if not path.is_file():
                 raise DatabaseError(f"{path} does not exist", hint="copy the whole folder, or run `syntropy build`")
-            self._attach(path, schema)
-            if self._meta(schema).get("build_id") != facts["build_id"]:
+            _refuse_log(path)
+            try:
+                self._attach(path, schema)
+                found = self._meta(schema)
+            except duckdb.Error as error:
                 raise DatabaseError(
-                    f"{path} is not the shard its catalogue names: a publication was under way", hint="open it again"
+                    f"{path} cannot be read: {str(error).splitlines()[0]}",
+                    hint="`syntropy verify` tells which files are damaged; `syntropy build` writes them anew",
+                ) from error
+            if found.get("build_id") != facts["build_id"]:
+                raise DatabaseError(
+                    f"{path} is not the shard that {self.path.name} names",
+                    hint="open it again: a publication may be under way; else copy the whole folder again, or build",
                 )
             counts = (int(facts[name]) for name in ("chunks", "documents", "windows"))
             shards.append(Shard(schema, number * STRIDE + 1, *counts))
@@ -196,6 +201,14 @@ class Database:
         if cursor is not None:
             cursor.close()
         self._connection.close()
+
+
+def _refuse_log(path: Path) -> None:
+    if log_beside(path).exists():
+        raise DatabaseError(
+            f"{log_beside(path)} lies beside the database: something opened it for writing",
+            hint="run `syntropy build`, which replaces both, or delete that file if you know what wrote it",
+        )
 
 
 def stamp_of(path: Path) -> tuple[int, int, int]:

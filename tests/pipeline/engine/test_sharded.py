@@ -4,15 +4,18 @@ import json
 import os
 import shutil
 import signal
+import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from pipeline.engine import shard_work, sharded
+from pipeline.engine import shard_work, sharded, steps
 from pipeline.engine.context import Build
 from pipeline.engine.publication import run_build
 from pipeline.engine.sharded import FEW_SHARDS, ONE_SHARD, shard_count
 from pipeline.engine.workspace import make_workspace
+from pipeline.ground import parallel
 from pipeline.workers.workers import ProcessWorkers, SerialWorkers, make_workers
 from syntropy.contract.config import BuildConfig
 from syntropy.contract.errors import BuildError, DatabaseError
@@ -315,3 +318,53 @@ def test_what_only_the_catalogue_says_rewrites_no_shard(one, tmp_path):
     with open_knowledge(out=root / "build") as knowledge:
         assert knowledge.meta["project"] == "another"
         assert knowledge.search("box").hits
+
+
+def test_a_log_beside_a_shard_is_refused_noticed_and_replaced(one, tmp_path):
+    root = copied(one, tmp_path, config(2))
+    made(root)
+    connection = duckdb.connect(str(root / "build/shards/001.duckdb"))
+    connection.execute("SET wal_autocheckpoint = '1TB'; PRAGMA disable_checkpoint_on_shutdown; DELETE FROM names")
+    connection.close()
+    assert (root / "build/shards/001.duckdb.wal").exists()
+    with pytest.raises(DatabaseError, match=r"001\.duckdb\.wal lies beside"):
+        open_knowledge(out=root / "build")
+    assert any("shards/001.duckdb.wal" in problem for problem in verify_files(root / "build"))
+    assert hashes(made(root)) == hashes(read_manifest(one / "build"))
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_what_changed_while_it_was_read_is_read_again_even_if_it_is_as_it_was(one, tmp_path, monkeypatch, shards):
+    root = copied(one, tmp_path, config(shards))
+    page = root / "docs/5/page-5.md"
+    text = page.read_text()
+    other = root / "docs/6/page-6.md"
+    texts = other.read_text()
+
+    def meanwhile(*arguments):
+        page.write_text("# Transient\n\nzebra\n")
+        other.unlink(missing_ok=True)
+        return read(*arguments)
+
+    read = steps.read_all
+    for module in (steps, shard_work):
+        monkeypatch.setattr(module, "read_all", meanwhile)
+    made(root)
+    monkeypatch.undo()
+    page.write_text(text)
+    other.write_text(texts)
+    assert hashes(made(root)) == hashes(read_manifest(one / "build"))
+
+
+def test_a_process_that_died_while_it_waited_is_replaced():
+    assert sorted(ProcessWorkers().map(abs, [-1, -2, -3])) == [1, 2, 3]
+    for worker in list(parallel._pool()._processes.values()):
+        worker.kill()
+    time.sleep(0.5)
+    assert sorted(ProcessWorkers().map(abs, [-4, -5, -6])) == [4, 5, 6]
+    found = parallel.map_batches(len, ["x" * 2_500_000] * 4, len, total=10_000_000)
+    first = next(found)
+    for worker in list(parallel._pool()._processes.values()):
+        worker.kill()
+    assert sum([first, *found]) == 4
+    parallel.shutdown()
