@@ -115,10 +115,11 @@ class _Watch:
     def __enter__(self) -> _Watch:
         self._table = self._records.table
 
-        def table(records: Any, stage: str, name: str, *, without: tuple[str, ...] = ()) -> Any:
+        def table(records: Any, stage: str, name: str, **how: Any) -> Any:
             self._counts["Parquet reads"] += 1
-            self._counts["documents read whole"] += (stage, name, without) == ("documents", "documents", ())
-            return self._table(records, stage, name, without=without)
+            whole = not any(how.values())
+            self._counts["documents read whole"] += whole and (stage, name) == ("documents", "documents")
+            return self._table(records, stage, name, **how)
 
         self._records.table = table
         self._opened = True

@@ -98,8 +98,34 @@ def _build() -> list[str]:
         _row(f"first build of {real['files']['indexed']} real pages: share of the time inside the model",
              f"{real['inside_model_share']:.0%}", "90 %", "build-dlt-docs"),
         _row("unchanged rebuild of them: CPU in all", f"{real['cpu_seconds']['unchanged']} s", "2 s", "build-dlt-docs"),
-        _row("29,150 pages (162 MB) without embeddings: peak memory",
-             f"{max(step['peak_mb'] for step in _read('scale')['curve']) / 1000:.1f} GB", "2 GB", "scale"),
+        *_scale(),
+    ]  # fmt: skip
+
+
+def _scale() -> list[str]:
+    """What a large corpus costs, and a change of it, in shards."""
+    largest, one = _read("scale")["curve"][-1], _read("incremental")["cpu_seconds_beyond"]
+    shards, beside = _read("shards"), _read("federation")["beside"]
+    killed, eight = shards["dask cluster, one worker killed"], shards["one-shot"]
+    cases = [found for name, found in shards.items() if isinstance(found, dict) and "tables_that_differ" in found]
+    differing = sum(found["tables_that_differ"] + found["answers_that_differ"] for found in cases)
+    size = f"{largest['files']:,} pages ({largest['markdown_mb']:.0f} MB, words only)"
+    moved = sum(found["first_hits_moved"] for found in beside.values())
+    questions = len(beside) * _read("federation")["questions"]
+    return [
+        _row(f"{size}: memory of the driver, of a worker", f"{largest['driver_mb']}, {largest['worker_mb']} MB",
+             "500, 600 MB", "scale"),
+        _row("the driver's share of the CPU", f"{largest['driver_share']:.0%}", "5 %", "scale"),
+        _row("speed", f"{largest['mb_per_second']} MB/s", "2.3 MB/s", "scale"),
+        _row("bytes a chunk in the database", f"{largest['bytes_a_chunk']:,}", "1,500", "scale"),
+        *(_row(f"one changed page of {int(pages):,}: CPU beyond Dagster's start", f"{found['one']} s",
+               {"29150": "4 s"}.get(pages, "1.5 s"), "incremental") for pages, found in one.items()),
+        _row(f"{len(cases)} builds of {shards['pages']:,} pages in 1, 3 and 8 shards by this process, processes, dask, and a "
+             f"dask cluster of which a worker was killed ({killed['wall_seconds']} s): tables and answers that differ",
+             str(differing), "0", "shards"),
+        _row("one-shot search over eight shards, against one", f"{eight['ratio']} ×", "1.35 ×", "shards"),
+        _row(f"an unrelated database beside it ({questions} questions): first hits moved, of the best ten",
+             f"{moved}; {max(found['share_of_top_10_moved'] for found in beside.values()):.1%}", "0; 5 %", "federation"),
     ]  # fmt: skip
 
 

@@ -368,3 +368,25 @@ def test_a_process_that_died_while_it_waited_is_replaced():
         worker.kill()
     assert sum([first, *found]) == 4
     parallel.shutdown()
+
+
+def test_three_hundred_real_pages_on_a_cluster_of_this_machine(corpora, tmp_path):
+    pages = [path for name in ("dlt-docs", "prps-agentic-eng") for path in sorted((corpora / name).rglob("*.md"))]
+    chosen = [path for path in pages if path.is_file()][:300]
+    assert len(chosen) == 300
+    questions = [
+        "load data incrementally",
+        "how do I set credentials for snowflake",
+        "shcema evolution",
+        "merge disposition",
+    ]
+    found = {}
+    for shards, engine in ((1, "serial"), (3, "dask"), (8, "dask")):
+        root = tmp_path / str(shards)
+        for path in chosen:
+            target = root / "docs" / path.relative_to(corpora)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+        (root / "syntropy.toml").write_text(config(shards, engine, workers=2))
+        found[shards] = hashes(made(root)), answers(root, "memory", questions), answers(root, "sql", questions[:2])
+    assert found[1] == found[3] == found[8]
