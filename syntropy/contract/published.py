@@ -55,8 +55,9 @@ def log_beside(database: Path) -> Path:
 
 def logs_in(out: Path) -> list[Path]:
     """Write-ahead logs beside a published database and its shards, which something else wrote."""
-    found = [log_beside(locate(out, DATABASE)), *(out / SHARDS).glob("*.wal")]
-    return [path for path in found if path.exists()]
+    folders = (out, out / PUBLISHING)
+    found = [log_beside(folder / DATABASE) for folder in folders]
+    return [path for path in found if path.exists()] + [p for f in folders for p in sorted((f / SHARDS).glob("*.wal"))]
 
 
 def read_manifest(out: Path) -> Manifest | None:
