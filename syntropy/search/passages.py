@@ -276,15 +276,14 @@ def rows_by_id(
 ) -> dict[int, Mapping[str, Any]]:
     """Rows of one table by its key, the first column. A join of chunks and documents takes ten times as long."""
     names = ", ".join(f'"{name}"' for name in columns)
-    rows = database.rows(f"SELECT {names} FROM {table} WHERE {columns[0]} IN ({numbers(ids)})")
+    rows = database.by_number(table, names, columns[0], ids)
     return {row[0]: dict(zip(columns, row, strict=True)) for row in rows}
 
 
 def _tags(database: Database, documents: list[int]) -> dict[int, list[str]]:
     tags: dict[int, list[str]] = {}
-    for document, tag in database.rows(
-        f"SELECT document_id, tag FROM tags WHERE document_id IN ({numbers(documents)}) ORDER BY document_id, position"
-    ):
+    rows = database.by_number("tags", "document_id, position, tag", "document_id", documents)
+    for document, _, tag in sorted(rows):
         tags.setdefault(document, []).append(tag)
     return tags
 

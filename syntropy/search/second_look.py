@@ -14,7 +14,6 @@ from ..contract.text import bare, index_terms, words
 from ..contract.vocabulary import ENTITY_KINDS, ENTRY_KINDS
 from .fusion import FULL_SCORE, Candidate
 from .headings import HEADING, HEADING_SAME, likeness_of
-from .lexical import numbers
 
 if TYPE_CHECKING:
     from ..store.database import Database
@@ -67,10 +66,14 @@ class Look(NamedTuple):
 
 def looks(database: Database, chunks: Sequence[int] | None = None) -> dict[int, Look]:
     """Of some chunks, or of all."""
-    where = "" if chunks is None else f" WHERE chunk_id IN ({numbers(chunks)})"
-    rows = database.rows(f"SELECT chunk_id, document_id, title, body FROM chunks{where}")
-    owned = "" if chunks is None else f" WHERE document_id IN ({numbers(sorted({row[1] for row in rows}))})"
-    kinds = dict(database.rows(f"SELECT document_id, kind FROM documents{owned}"))
+    columns = "chunk_id, document_id, title, body"
+    if chunks is None:
+        rows = database.rows(f"SELECT {columns} FROM chunks")
+        kinds = dict(database.rows("SELECT document_id, kind FROM documents"))
+    else:
+        rows = database.by_number("chunks", columns, "chunk_id", chunks)
+        owners = sorted({row[1] for row in rows})
+        kinds = dict(database.by_number("documents", "document_id, kind", "document_id", owners))
     return {chunk: _look(document, kinds[document], title, body) for chunk, document, title, body in rows}
 
 

@@ -161,7 +161,5 @@ class SqlEngine:
         """chunk -> (document, path)."""
         if not chunks:
             return {}
-        rows = self.database.rows(
-            f"SELECT chunk_id, document_id, path FROM chunks WHERE chunk_id IN ({numbers(chunks)})"
-        )
+        rows = self.database.by_number("chunks", "chunk_id, document_id, path", "chunk_id", chunks)
         return {chunk: (document, path) for chunk, document, path in rows}
